@@ -208,7 +208,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn beat() -> Heartbeat {
-        let at = |s| Some(Timestamp::constant(1_796_068_800 + s, 0));
+        let at = |s: i64| Some(Timestamp::constant(1_796_068_800 + s, 0));
         Heartbeat {
             v: 1,
             at: at(0),
