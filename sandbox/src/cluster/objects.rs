@@ -83,16 +83,18 @@ impl Cluster {
         self.shared.authority.client(&user.name, &groups, validity.unwrap_or_else(|| usual(self.now())))
     }
 
-    /// Registers a Node as a kubelet and its cloud provider do: Ready, with a `providerID`.
+    /// Registers a Node as a kubelet and its cloud provider do: Ready, with a `providerID` and a Lease.
     pub fn add_node(&self, name: &str, provider_id: &str, labels: &BTreeMap<String, String>) -> Result<Value, Error> {
         let mut labels = labels.clone();
         for (key, value) in [("kubernetes.io/hostname", name), ("kubernetes.io/os", "linux")] {
             labels.insert(key.into(), value.into());
         }
+        let size = json!({"cpu": "2", "memory": "4Gi", "pods": "110"});
         let node = json!({
             "metadata": {"name": name, "labels": labels},
             "spec": {"providerID": provider_id},
             "status": {
+                "capacity": size, "allocatable": size,
                 "conditions": [self.ready(true)],
                 "nodeInfo": {
                     "architecture": "amd64", "bootID": "", "containerRuntimeVersion": "", "kernelVersion": "",
@@ -101,7 +103,10 @@ impl Cluster {
                 },
             },
         });
-        self.create(("", "v1", "nodes"), "", &node)
+        let lease = json!({"metadata": {"name": name}, "spec": {"holderIdentity": name, "leaseDurationSeconds": 40}});
+        let node = self.create(("", "v1", "nodes"), "", &node)?;
+        self.create(("coordination.k8s.io", "v1", "leases"), "kube-node-lease", &lease)?;
+        Ok(node)
     }
 
     /// Sets a Node's Ready condition, as its kubelet does, or as the node lifecycle controller does (`Unknown`)

@@ -1,10 +1,17 @@
 //! Structural schemas of custom resources: prune, default, validate. Pure.
 //!
-//! `x-kubernetes-validations` (CEL) are evaluated by [`super::cel`], which knows a part of the language; a
-//! definition whose rules it cannot read is refused when it is created, never taken and then ignored.
+//! `x-kubernetes-validations` are evaluated by [`super::cel`], which knows a part of the language. A definition
+//! that asks for more than is checked here is refused when it is created ([`unsupported`]), never taken and
+//! then ignored.
 
 use curfew_contract::duration;
+use regex::Regex;
 use serde_json::{Map, Value};
+
+use super::{cel, resource::strings};
+
+/// Pairs of field path and message.
+pub(crate) type Found = Vec<(String, String)>;
 
 /// What one version of a definition says beyond names.
 #[derive(Clone, Debug)]
@@ -37,9 +44,13 @@ impl Custom {
     }
 
     /// Pairs of field path and message; empty if the object is valid.
-    pub(crate) fn validate(&self, object: &Value) -> Vec<(String, String)> {
+    pub(crate) fn validate(&self, object: &Value, before: &Value) -> Found {
         let mut found = Vec::new();
         check(&self.schema, object, "", &mut found);
+        // Rules are about well-formed values only.
+        if found.is_empty() {
+            cel::check(&self.schema, object, Some(before).filter(|b| !b.is_null()), "", &mut found);
+        }
         found
     }
 }
@@ -102,8 +113,6 @@ fn default(schema: &Value, value: &mut Value) {
     }
 }
 
-type Found = Vec<(String, String)>;
-
 fn check(schema: &Value, value: &Value, path: &str, found: &mut Found) {
     if value.is_null() && schema["nullable"] == Value::Bool(true) || !schema.is_object() {
         return;
@@ -130,7 +139,6 @@ fn check(schema: &Value, value: &Value, path: &str, found: &mut Found) {
         _ => {}
     }
     check_combined(schema, value, path, found);
-    super::cel::check(schema, value, path, found);
 }
 
 fn check_combined(schema: &Value, value: &Value, path: &str, found: &mut Found) {
@@ -181,6 +189,11 @@ fn check_numbers(schema: &Value, value: &Value, path: &str, found: &mut Found) {
 
 fn check_text(schema: &Value, text: &str, path: &str, found: &mut Found) {
     check_count(schema, ("minLength", "maxLength"), text.chars().count(), path, found);
+    if let Some(pattern) = schema["pattern"].as_str()
+        && Regex::new(pattern).is_ok_and(|pattern| !pattern.is_match(text))
+    {
+        found.push((path.into(), format!("Invalid value: {text:?}: {path} in body should match '{pattern}'")));
+    }
     let fits = match schema["format"].as_str() {
         Some("duration") => duration::parse(text).is_ok(),
         Some("date-time") => text.parse::<jiff::Timestamp>().is_ok(),
@@ -206,7 +219,7 @@ fn check_count(schema: &Value, keys: (&str, &str), count: usize, path: &str, fou
 fn check_object(schema: &Value, map: &Map<String, Value>, path: &str, found: &mut Found) {
     let below = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
     check_count(schema, ("minProperties", "maxProperties"), map.len(), path, found);
-    for name in super::resource::strings(schema.get("required")) {
+    for name in strings(schema.get("required")) {
         if !map.contains_key(&name) {
             found.push((below(&name), "Required value".into()));
         }
@@ -224,24 +237,27 @@ pub(crate) fn unsupported(crd: &Value) -> Found {
     let mut found = Vec::new();
     for (at, version) in crd["spec"]["versions"].as_array().into_iter().flatten().enumerate() {
         let path = format!("spec.versions[{at}].schema.openAPIV3Schema");
-        refuse_unknown(&version["schema"]["openAPIV3Schema"], &path, &mut found);
+        refuse_unknown(&version["schema"]["openAPIV3Schema"], false, &path, &mut found);
     }
     found
 }
 
-fn refuse_unknown(schema: &Value, path: &str, found: &mut Found) {
-    for word in ["pattern", "multipleOf", "uniqueItems", "exclusiveMinimum", "exclusiveMaximum"] {
+fn refuse_unknown(schema: &Value, in_list: bool, path: &str, found: &mut Found) {
+    if let Some(Err(error)) = schema["pattern"].as_str().map(Regex::new) {
+        found.push((format!("{path}.pattern"), format!("Invalid value: {error}")));
+    }
+    for word in ["multipleOf", "uniqueItems", "exclusiveMinimum", "exclusiveMaximum"] {
         if schema.get(word).is_some_and(|value| *value != Value::Bool(false)) {
             found.push((format!("{path}.{word}"), "Forbidden: not supported by this sandbox".into()));
         }
     }
-    super::cel::refuse_unknown(schema, path, found);
+    cel::unreadable(schema, in_list, path, found);
     for (name, inner) in schema["properties"].as_object().into_iter().flatten() {
-        refuse_unknown(inner, &format!("{path}.properties[{name}]"), found);
+        refuse_unknown(inner, in_list, &format!("{path}.properties[{name}]"), found);
     }
     for word in ["items", "additionalProperties"] {
         if let Some(inner) = schema.get(word) {
-            refuse_unknown(inner, &format!("{path}.{word}"), found);
+            refuse_unknown(inner, in_list || word == "items", &format!("{path}.{word}"), found);
         }
     }
 }

@@ -132,15 +132,14 @@ fn label(part: &str) -> Result<(String, Label), Refusal> {
         let fine = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c));
         if fine { Ok(key.to_owned()) } else { Err(refuse()) }
     };
-    let set = |rest: &str| {
-        let inside = rest.trim().strip_prefix('(').and_then(|r| r.strip_suffix(')')).ok_or_else(refuse)?;
-        Ok(inside.split(',').map(|v| v.trim().to_owned()).collect::<Vec<_>>())
-    };
-    if let Some((name, rest)) = part.split_once(" notin ").or_else(|| part.split_once(" notin(").map(reopened)) {
-        return Ok((key(name)?, Label::NotIn(set(&format!("({}", rest.trim().trim_start_matches('(')))?)));
-    }
-    if let Some((name, rest)) = part.split_once(" in ").or_else(|| part.split_once(" in(").map(reopened)) {
-        return Ok((key(name)?, Label::In(set(&format!("({}", rest.trim().trim_start_matches('(')))?)));
+    if let Some((before, inside)) = part.split_once('(') {
+        let inside = inside.trim_end().strip_suffix(')').ok_or_else(refuse)?;
+        let values = inside.split(',').map(|value| value.trim().to_owned()).collect();
+        return match before.split_whitespace().collect::<Vec<_>>().as_slice() {
+            [name, "in"] => Ok((key(name)?, Label::In(values))),
+            [name, "notin"] => Ok((key(name)?, Label::NotIn(values))),
+            _ => Err(refuse()),
+        };
     }
     if let Some((name, value)) = part.split_once("!=") {
         return Ok((key(name)?, Label::NotIn(vec![value.trim().into()])));
@@ -152,11 +151,6 @@ fn label(part: &str) -> Result<(String, Label), Refusal> {
         Some(name) => (key(name)?, Label::Absent),
         None => (key(part)?, Label::Exists),
     })
-}
-
-/// `in(` was cut with its bracket; [`label`] puts it back.
-fn reopened<'a>((name, rest): (&'a str, &'a str)) -> (&'a str, &'a str) {
-    (name, rest)
 }
 
 #[cfg(test)]

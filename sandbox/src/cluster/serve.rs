@@ -163,7 +163,7 @@ fn decide(
     Ok(match answer {
         Answer::Object { code, object, dropped } => {
             let status = StatusCode::from_u16(code).unwrap_or(StatusCode::OK);
-            let mut response = json(status, &shape.object(&resource, object));
+            let mut response = json(status, &shape.object(&resource, object, now));
             for path in dropped {
                 if let Ok(value) = HeaderValue::from_str(&format!("299 - \"unknown field \\\"{path}\\\"\"")) {
                     response.headers_mut().append(WARNING, value);
@@ -171,7 +171,7 @@ fn decide(
             }
             response
         }
-        Answer::List { items, revision } => json(StatusCode::OK, &shape.list(&resource, items, revision)),
+        Answer::List { items, revision } => json(StatusCode::OK, &shape.list(&resource, items, revision, now)),
         Answer::Watch(selector) => {
             let watch = Watch::open(shared, &resource, &target.namespace, selector, shape, &query, place)?;
             let mut response = Response::new(Body::from_stream(watch.stream()));

@@ -1,5 +1,6 @@
 //! The form in which a client asked for an answer: whole objects, their metadata, or a table. Pure.
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{refusal::Refusal, resource::Resource, table};
@@ -39,7 +40,7 @@ impl Shape {
     }
 
     /// One object.
-    pub(crate) fn object(self, resource: &Resource, object: Value) -> Value {
+    pub(crate) fn object(self, resource: &Resource, object: Value, now: Timestamp) -> Value {
         match self {
             // A `Status` is told as it is.
             _ if object["kind"] == "Status" => object,
@@ -47,24 +48,24 @@ impl Shape {
             Self::Metadata => partial(&object),
             Self::Table => {
                 let revision = object["metadata"]["resourceVersion"].clone();
-                table::of(resource, &[object], &revision, true)
+                table::of(resource, &[object], &revision, true, now)
             }
         }
     }
 
     /// The object of one event of a watch; columns are told with the first only.
-    pub(crate) fn event(self, resource: &Resource, object: Value, first: bool) -> Value {
+    pub(crate) fn event(self, resource: &Resource, object: Value, first: bool, now: Timestamp) -> Value {
         match self {
-            Self::Table => table::of(resource, &[object], &Value::Null, first),
-            _ => self.object(resource, object),
+            Self::Table => table::of(resource, &[object], &Value::Null, first, now),
+            _ => self.object(resource, object, now),
         }
     }
 
     /// A list.
-    pub(crate) fn list(self, resource: &Resource, items: Vec<Value>, revision: u64) -> Value {
+    pub(crate) fn list(self, resource: &Resource, items: Vec<Value>, revision: u64, now: Timestamp) -> Value {
         let meta = json!({"resourceVersion": revision.to_string()});
         match self {
-            Self::Table => table::of(resource, &items, &meta["resourceVersion"], true),
+            Self::Table => table::of(resource, &items, &meta["resourceVersion"], true, now),
             Self::Metadata => {
                 let items: Vec<Value> = items.iter().map(partial).collect();
                 json!({"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": meta, "items": items})

@@ -1,5 +1,6 @@
-//! Tables for people, as `kubectl get` prints them. Pure; ages are told as times, which kubectl turns into ages.
+//! Tables for people, as `kubectl get` prints them. Pure.
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{resource::Resource, shape::partial};
@@ -8,12 +9,16 @@ use super::{resource::Resource, shape::partial};
 type Column<'a> = (String, String, Box<dyn Fn(&Value) -> Value + 'a>);
 
 /// `meta.k8s.io/v1` `Table`.
-pub(crate) fn of(resource: &Resource, objects: &[Value], revision: &Value, headed: bool) -> Value {
+pub(crate) fn of(resource: &Resource, objects: &[Value], revision: &Value, headed: bool, now: Timestamp) -> Value {
     let columns = columns(resource);
     let rows: Vec<Value> = objects
         .iter()
         .map(|object| {
-            let cells: Vec<Value> = columns.iter().map(|(.., cell)| cell(object)).collect();
+            let shown = |(_, kind, cell): &Column<'_>| match cell(object) {
+                value if kind == "date" => age(&value, now),
+                value => value,
+            };
+            let cells: Vec<Value> = columns.iter().map(shown).collect();
             json!({"cells": cells, "object": partial(object)})
         })
         .collect();
@@ -21,6 +26,8 @@ pub(crate) fn of(resource: &Resource, objects: &[Value], revision: &Value, heade
         .iter()
         .map(|(name, kind, _)| {
             let format = if name == "Name" { "name" } else { "" };
+            // Ages are told as text, reckoned by the server.
+            let kind = if kind == "date" { "string" } else { kind };
             json!({"name": name, "type": kind, "format": format, "description": "", "priority": 0})
         })
         .collect();
@@ -56,6 +63,25 @@ fn columns(resource: &Resource) -> Vec<Column<'_>> {
     }
     all.push(("Age".into(), "date".into(), Box::new(|object| object["metadata"]["creationTimestamp"].clone())));
     all
+}
+
+/// How long ago, in the two largest units that matter, as the real server abbreviates it.
+fn age(since: &Value, now: Timestamp) -> Value {
+    let Some(since) = since.as_str().and_then(|text| text.parse::<Timestamp>().ok()) else {
+        return "<unknown>".into();
+    };
+    let seconds = now.duration_since(since).as_secs();
+    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
+    match seconds {
+        ..-1 => "<invalid>".into(),
+        ..=0 => "0s".into(),
+        ..120 => format!("{seconds}s").into(),
+        ..600 => format!("{minutes}m{}s", seconds % 60).into(),
+        ..10_800 => format!("{minutes}m").into(),
+        ..28_800 => format!("{hours}h{}m", minutes % 60).into(),
+        ..172_800 => format!("{hours}h").into(),
+        _ => format!("{days}d").into(),
+    }
 }
 
 fn text(name: &str, pointer: &'static str) -> Column<'static> {

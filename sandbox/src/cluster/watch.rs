@@ -194,7 +194,7 @@ impl Watch {
 
     fn tell(&mut self, kind: &str, object: Value) {
         let object = api::shown(&self.resource, object);
-        let object = self.shape.event(&self.resource, object, !self.columns_told);
+        let object = self.shape.event(&self.resource, object, !self.columns_told, self.shared.now());
         self.columns_told = true;
         self.line(kind, &object);
     }
