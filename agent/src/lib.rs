@@ -1,1 +1,4 @@
 //! Under construction.
+
+pub mod clocks;
+pub mod time;
