@@ -1,4 +1,6 @@
 //! Under construction.
 
 pub mod clocks;
+pub mod fuse;
+pub mod ledger;
 pub mod time;

@@ -7,21 +7,26 @@
 use std::{fmt, time::Duration};
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 /// Milliseconds of `CLOCK_BOOTTIME`. Negative for an instant before this boot.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Boot(i64);
 
 /// Milliseconds since 1970, UTC: cluster time, or the machine's own wall clock.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Wall(i64);
 
 /// A span in milliseconds, either way.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Span(i64);
 
 /// Wall time less boot time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Offset(i64);
 
 /// One look at the machine's clocks, taken together.
