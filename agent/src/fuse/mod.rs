@@ -4,15 +4,22 @@
 //! Date headers ─▶ ClusterClock ─┐
 //! deadlines ────▶ Held ─────────┼─▶ Fuse ─▶ verdict(fuse, now) ─▶ Wait | Confirm | Fire
 //! ledger, flags ─▶ lifetime ────┘                    ▲
-//!                                    thread.rs: an OS thread, timers, and nothing that can block
+//!                        burning, thread, alarms: an OS thread, timers, and nothing that can block
 //! ```
 //!
-//! Everything but `thread` is pure. Nothing here may open a file or a connection, or wait for anybody who does.
+//! `cluster_clock`, `held` and `verdict` are pure; the others are the thread. Nothing here may open a file or a connection, or wait for anybody who does.
 
+mod alarms;
+mod burning;
 mod cluster_clock;
 mod held;
+mod thread;
 mod verdict;
 
+pub use burning::View;
 pub use cluster_clock::{Answered, Bounds, ClusterClock};
+use alarms::Alarms;
+use burning::Burning;
 pub use held::{Held, LATER_AT_MOST, RESPITE};
+pub use thread::{FuseHandle, Tell, light};
 pub use verdict::{CONFIRM_WITHIN, Fuse, Verdict, verdict};
