@@ -29,5 +29,6 @@ pub fn boot_id() -> Option<String> {
 /// The kernel refuses to read a clock only where it does not exist; all three have since Linux 2.6.39. A clock that
 /// could not be read would be zero, that is: 1970, or just booted. Neither can delete a machine early.
 fn millis(clock: ClockId) -> i64 {
-    clock_gettime(clock).map_or(0, |t| t.tv_sec().saturating_mul(1000).saturating_add(t.tv_nsec() / 1_000_000))
+    clock_gettime(clock)
+        .map_or(0, |t| t.tv_sec().saturating_mul(1000).saturating_add(t.tv_nsec() / 1_000_000))
 }

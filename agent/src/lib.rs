@@ -1,4 +1,6 @@
 //! Under construction.
 
 pub mod clocks;
+pub mod net;
+pub mod node;
 pub mod time;
