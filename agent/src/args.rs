@@ -32,7 +32,14 @@ pub enum Command {
     /// Say, for a person on this machine, which clock fires when, and why it is or is not armed.
     Status(Options),
     /// Check an image or machine before it is used. Each failure has its own exit code.
-    Verify(Options),
+    Verify {
+        /// Root directory of the image.
+        #[arg(long, default_value = "/", value_name = "DIR")]
+        root: std::path::PathBuf,
+        /// The rest.
+        #[command(flatten)]
+        options: Options,
+    },
     /// Print the version.
     Version,
 }

@@ -51,13 +51,14 @@ impl Config {
     #[must_use]
     pub fn from_options(options: &Options) -> (Self, Vec<Complaint>) {
         let mut complaints = Vec::new();
-        let mut span = |name: &str, given: &Option<String>, (least, most): (Span, Span), built_in: Span| match given {
-            None => built_in,
-            Some(text) => bounded(text, least, most).unwrap_or_else(|why| {
-                complaints.push(format!("--{name}: {why}; {built_in} is in force"));
-                built_in
-            }),
-        };
+        let mut span =
+            |name: &str, given: &Option<String>, (least, most): (Span, Span), built_in: Span| match given {
+                None => built_in,
+                Some(text) => bounded(text, least, most).unwrap_or_else(|why| {
+                    complaints.push(format!("--{name}: {why}; {built_in} is in force"));
+                    built_in
+                }),
+            };
         let max_lifetime =
             span("max-lifetime", &options.max_lifetime, (minutes(5), hours(400 * 24)), BUILT_IN_LIFETIME);
         let heartbeat = span("heartbeat", &options.heartbeat, (SECOND, minutes(5)), Span::from_secs(30));
@@ -73,7 +74,8 @@ impl Config {
         };
         let endpoint = url("endpoint", &options.endpoint, hetzner::ENDPOINT);
         let metadata = url("metadata", &options.metadata, hetzner::METADATA);
-        let path = |given: &Option<String>, built_in: &str| PathBuf::from(given.as_deref().unwrap_or(built_in));
+        let path =
+            |given: &Option<String>, built_in: &str| PathBuf::from(given.as_deref().unwrap_or(built_in));
         let config = Self {
             endpoint,
             metadata,
@@ -96,11 +98,10 @@ impl Config {
         (config, complaints)
     }
 
-    /// The kubeconfig to use now: k3s and kubeadm write theirs when the machine joins, long after the agent's start.
+    /// The kubeconfig that is there now, if any.
     #[must_use]
-    pub fn kubeconfig(&self) -> &Path {
-        let there = self.kubeconfigs.iter().find(|path| path.exists());
-        there.or(self.kubeconfigs.first()).map_or(Path::new(KUBECONFIGS[0]), PathBuf::as_path)
+    pub fn kubeconfig(&self) -> Option<&Path> {
+        self.kubeconfigs.iter().map(PathBuf::as_path).find(|path| path.exists())
     }
 }
 
@@ -116,7 +117,11 @@ fn token(options: &Options) -> Source {
 fn bounded(text: &str, least: Span, most: Span) -> Result<Span, String> {
     let span = duration::parse(text).map_err(|error| error.to_string())?;
     let span = Span::from_millis(i64::try_from(span.as_millis()).unwrap_or(i64::MAX));
-    if span < least || span > most { Err(format!("{span} is not within {least} and {most}")) } else { Ok(span) }
+    if span < least || span > most {
+        Err(format!("{span} is not within {least} and {most}"))
+    } else {
+        Ok(span)
+    }
 }
 
 const fn minutes(n: i64) -> Span {

@@ -134,7 +134,9 @@ impl Weapon {
 fn next(result: &Result<Outcome, Misfire>) -> Next {
     match result {
         Ok(Outcome::Locked | Outcome::Protected) => Next::After(LOCKED_DELAY),
-        Ok(Outcome::Retry { after: Some(asked) }) => Next::After((*asked).clamp(SHORTEST_WAIT, LONGEST_DELAY)),
+        Ok(Outcome::Retry { after: Some(asked) }) => {
+            Next::After((*asked).clamp(SHORTEST_WAIT, LONGEST_DELAY))
+        }
         _ => Next::BackOff,
     }
 }
@@ -150,7 +152,9 @@ fn report(result: &Result<Outcome, Misfire>, round: u64, accepted: bool) {
             tracing::error!(round, %outcome, "the provider refuses the deletion: give the machine a working token");
         }
         Ok(outcome) => tracing::warn!(round, %outcome, "not deleted yet"),
-        Err(error) => tracing::error!(round, error = crate::log::chain(error), "the attempt to delete failed"),
+        Err(error) => {
+            tracing::error!(round, error = crate::log::chain(error), "the attempt to delete failed")
+        }
     }
 }
 

@@ -44,7 +44,9 @@ pub enum Unproven {
     #[error("neither the firmware nor the metadata service says which server this is")]
     Nameless,
     /// The provider's record is of a machine with another address.
-    #[error("the provider's server has another public address than this machine: is metadata answered by a proxy?")]
+    #[error(
+        "the provider's server has another public address than this machine: is metadata answered by a proxy?"
+    )]
     AnotherAddress,
     /// The server did not consent.
     #[error(transparent)]
@@ -93,7 +95,8 @@ impl Claim {
     /// Holds the claim against the provider's record of that server. `address` is this machine's public IPv4 address by
     /// the metadata service.
     pub fn prove(self, server: &Server, address: Option<&str>) -> Result<Consent, Unproven> {
-        let same = || matches!((&server.public_ipv4, address), (Some(record), Some(own)) if record == own.trim());
+        let same =
+            || matches!((&server.public_ipv4, address), (Some(record), Some(own)) if record == own.trim());
         match self {
             Self::Metadata(_) if !same() => Err(Unproven::AnotherAddress),
             _ => Ok(Consent::read(&server.labels)?),

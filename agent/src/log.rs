@@ -22,7 +22,7 @@ pub fn start() {
 /// An error and its causes in one line, each named once.
 #[must_use]
 pub fn chain(error: &dyn Error) -> String {
-    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    let causes = std::iter::successors(error.source(), |&cause| cause.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
@@ -33,7 +33,12 @@ where
     S: Subscriber + for<'a> LookupSpan<'a>,
     N: for<'a> FormatFields<'a> + 'static,
 {
-    fn format_event(&self, context: &FmtContext<'_, S, N>, mut to: Writer<'_>, event: &Event<'_>) -> fmt::Result {
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        mut to: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
         // sd-daemon(3): a priority in angle brackets at the start of a line.
         let priority = match *event.metadata().level() {
             Level::ERROR => 3,

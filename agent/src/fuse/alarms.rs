@@ -11,14 +11,14 @@ use crate::time::{Boot, Wall};
 
 /// A timer on `CLOCK_BOOTTIME`, which runs through suspend, and one on `CLOCK_REALTIME`, which also wakes when the
 /// wall clock is set in either direction.
-pub struct Alarms {
+pub(super) struct Alarms {
     boot: TimerFd,
     real: TimerFd,
 }
 
 impl Alarms {
     /// Two timers, not set.
-    pub fn new() -> nix::Result<Self> {
+    pub(super) fn new() -> nix::Result<Self> {
         let flags = TimerFlags::TFD_CLOEXEC | TimerFlags::TFD_NONBLOCK;
         Ok(Self {
             boot: TimerFd::new(ClockId::CLOCK_BOOTTIME, flags)?,
@@ -28,7 +28,7 @@ impl Alarms {
 
     /// Wakes at `until`, at the wall-clock time `deadline` if there is one, and whenever the wall clock is set.
     /// A timer that cannot be set is no disaster: the thread also turns by itself every two seconds.
-    pub fn set(&self, until: Boot, deadline: Option<Wall>) {
+    pub(super) fn set(&self, until: Boot, deadline: Option<Wall>) {
         for timer in [&self.boot, &self.real] {
             drain(timer);
         }
@@ -39,7 +39,7 @@ impl Alarms {
     }
 
     /// What to poll.
-    pub fn fds(&self) -> [BorrowedFd<'_>; 2] {
+    pub(super) fn fds(&self) -> [BorrowedFd<'_>; 2] {
         [self.boot.as_fd(), self.real.as_fd()]
     }
 }

@@ -53,7 +53,7 @@ pub struct View {
 }
 
 /// The fuse and what it needs to act.
-pub struct Burning {
+pub(super) struct Burning {
     state: Restored,
     machine: Machine,
     boot_id: Option<String>,
@@ -72,7 +72,7 @@ type Recorded = (Option<Wall>, Boot, Machine, bool);
 
 impl Burning {
     /// A fuse with nothing but a lifetime.
-    pub fn new(lifetime: Boot, best_time: Arc<BestTime>, now: Reading) -> (Self, watch::Receiver<View>) {
+    pub(super) fn new(lifetime: Boot, best_time: Arc<BestTime>, now: Reading) -> (Self, watch::Receiver<View>) {
         let state = Restored {
             fuse: Fuse::lit(lifetime, now.suspended),
             clock: ClusterClock::guessing(None),
@@ -97,7 +97,7 @@ impl Burning {
     }
 
     /// Takes one message into account.
-    pub fn take(&mut self, what: Tell, now: Reading) {
+    pub(super) fn take(&mut self, what: Tell, now: Reading) {
         let Restored { fuse, clock, .. } = &mut self.state;
         match what {
             Tell::Restore(state, boot_id, scribe) => {
@@ -114,7 +114,7 @@ impl Burning {
                     self.date_lifetime(now);
                 }
             }
-            Tell::Learnt(deadline) => fuse.learn(deadline, clock, now),
+            Tell::Learnt { deadline, consistent } => fuse.learn(deadline, consistent, clock, now),
             Tell::NothingNew => fuse.confirm(),
             Tell::Created(at) => {
                 self.created = Some(at);
@@ -139,7 +139,7 @@ impl Burning {
     }
 
     /// Decides, publishes and records. Returns when to decide again. Fires, and then does not return.
-    pub fn decide(&mut self, now: Reading) -> Boot {
+    pub(super) fn decide(&mut self, now: Reading) -> Boot {
         self.state.fuse.observe(&self.state.clock, now);
         let until = match verdict(&self.state.fuse, now.boot) {
             Verdict::Wait { until, .. } => until,
@@ -156,7 +156,7 @@ impl Burning {
     }
 
     /// The deadline as a wall-clock time, for a timer that also wakes when the clock is set.
-    pub fn deadline_wall(&self) -> Option<Wall> {
+    pub(super) fn deadline_wall(&self) -> Option<Wall> {
         self.state.fuse.deadline.map(|held| held.deadline)
     }
 
@@ -195,7 +195,8 @@ impl Burning {
         let fuse = &self.state.fuse;
         let key =
             (self.deadline_wall(), fuse.lifetime, self.machine.clone(), self.state.clock.is_authenticated());
-        let due = self.recorded.as_ref().is_none_or(|(last, at)| *last != key || now.since(*at) >= RECORD_EVERY);
+        let due =
+            self.recorded.as_ref().is_none_or(|(last, at)| *last != key || now.since(*at) >= RECORD_EVERY);
         if due {
             scribe.write(self.state_record(now));
             self.recorded = Some((key, now));

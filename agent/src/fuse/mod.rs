@@ -16,10 +16,10 @@ mod held;
 mod thread;
 mod verdict;
 
-pub use burning::View;
-pub use cluster_clock::{Answered, Bounds, ClusterClock};
 use alarms::Alarms;
 use burning::Burning;
+pub use burning::View;
+pub use cluster_clock::{Answered, Bounds, ClusterClock};
 pub use held::{Held, LATER_AT_MOST, RESPITE};
 pub use thread::{FuseHandle, Tell, light};
 pub use verdict::{CONFIRM_WITHIN, Fuse, Verdict, verdict};

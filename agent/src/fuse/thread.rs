@@ -28,7 +28,6 @@ use crate::{
 };
 
 /// What the rest of the agent tells the fuse.
-#[derive(Debug)]
 pub enum Tell {
     /// Flags and ledger have been read.
     Restore(Box<Restored>, Option<String>, Scribe),
@@ -38,8 +37,13 @@ pub enum Tell {
     Machine(Machine),
     /// An authenticated answer carried a date.
     Answered(Answered),
-    /// A consistent read of the Node gave a good deadline, or the word `none`.
-    Learnt(Option<Wall>),
+    /// The Node carries a good deadline, or the word `none`.
+    Learnt {
+        /// The deadline.
+        deadline: Option<Wall>,
+        /// It is the answer to a question just asked, and not an event that may have waited in a buffer.
+        consistent: bool,
+    },
     /// A consistent read of the Node gave nothing good: the last good deadline stands, and has been confirmed.
     NothingNew,
     /// The server was created by us at this time, which bounds its lifetime too.
@@ -78,7 +82,7 @@ pub fn light(lifetime: Boot, best_time: Arc<BestTime>) -> nix::Result<FuseHandle
         .name("fuse".into())
         .stack_size(STACK)
         .spawn(move || burn(burning, &alarms, &bell, &inbox))
-        .map_err(|error| nix::Error::from_raw(error.raw_os_error().unwrap_or(nix::libc::EAGAIN)))?;
+        .map_err(|error| nix::Error::from_raw(error.raw_os_error().unwrap_or(libc::EAGAIN)))?;
     Ok(handle)
 }
 

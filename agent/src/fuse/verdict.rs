@@ -96,14 +96,16 @@ impl Fuse {
         self.lifetime = self.lifetime.min(cap.max(soonest));
     }
 
-    /// The Node says `deadline` (`None`: the word `none`); the read was consistent and made at `now`.
-    pub fn learn(&mut self, deadline: Option<Wall>, clock: &ClusterClock, now: Reading) {
-        let offset = clock.offset(now);
-        self.deadline = match (self.deadline, deadline) {
-            (Some(held), Some(same)) if held.deadline == same => Some(held),
-            (_, new) => new.map(|new| Held::learnt(new, offset, now.boot)),
-        };
-        self.confirm();
+    /// The Node says `deadline` (`None`: the word `none`). A new one replaces the last, either way; the same one, seen
+    /// again, changes no instant, and confirms only if it answers a question just asked (`consistent`).
+    pub fn learn(&mut self, deadline: Option<Wall>, consistent: bool, clock: &ClusterClock, now: Reading) {
+        let same = self.deadline.map(|held| held.deadline) == deadline;
+        if !same {
+            self.deadline = deadline.map(|at| Held::learnt(at, clock.offset(now), now.boot));
+        }
+        if !same || consistent {
+            self.confirm();
+        }
     }
 
     /// The Node was read and says nothing new: the last good deadline stands.

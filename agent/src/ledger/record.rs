@@ -86,6 +86,16 @@ impl Machine {
         let differ = |a: &Option<String>, b: &Option<String>| matches!((a, b), (Some(a), Some(b)) if a != b);
         !differ(&self.product_uuid, &other.product_uuid) && !differ(&self.server, &other.server)
     }
+
+    /// This machine as an earlier run knew it, completed by what is known now.
+    #[must_use]
+    pub fn or(self, now: Self) -> Self {
+        Self {
+            product_uuid: self.product_uuid.or(now.product_uuid),
+            server: self.server.or(now.server),
+            consented: self.consented,
+        }
+    }
 }
 
 impl Record {

@@ -23,7 +23,7 @@ fn burning() -> Restored {
     let at = Boot::from_millis(20_000);
     clock.answered(Answered { date: Wall::from_millis(NOON), sent: at, received: at });
     let mut fuse = Fuse::lit(Boot::from_millis(10_000).plus(DAY), Span::ZERO);
-    fuse.learn(Some(Wall::from_millis(NOON + 600_000)), &clock, reading(20_000, NOON));
+    fuse.learn(Some(Wall::from_millis(NOON + 600_000)), true, &clock, reading(20_000, NOON));
     Restored { fuse, clock, born: Some(Wall::from_millis(NOON - 10_000)), max_lifetime: DAY }
 }
 
