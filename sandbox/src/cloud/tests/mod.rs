@@ -1,0 +1,1 @@
+//! Promises of the loopback cloud, kept over real sockets.
