@@ -65,9 +65,9 @@ fn locations() -> Vec<Value> {
         })
     };
     vec![
-        place(1, "fsn1", "DE", "Falkenstein", 50.47612, 12.370071),
-        place(2, "nbg1", "DE", "Nuremberg", 49.452102, 11.076665),
-        place(3, "hel1", "FI", "Helsinki", 60.169855, 24.938379),
+        place(1, "fsn1", "DE", "Falkenstein", 50.48, 12.37),
+        place(2, "nbg1", "DE", "Nuremberg", 49.45, 11.08),
+        place(3, "hel1", "FI", "Helsinki", 60.17, 24.94),
     ]
 }
 
@@ -140,7 +140,7 @@ pub(crate) fn pricing() -> Value {
         "currency": "EUR", "vat_rate": "0.00",
         "server_types": Shelf::ServerTypes.entries().into_iter().map(prices).collect::<Vec<_>>(),
         "primary_ips": [address("ipv4"), address("ipv6")],
-        "floating_ips": [address("ipv4")],
+        "floating_ips": [],
         "floating_ip": { "price_monthly": price("3.0000") },
         "volume": { "price_per_gb_month": price("0.0440") },
         "image": { "price_per_gb_month": price("0.0110") },

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::catalogue::Shelf;
 use super::error::Refusal;
 use super::selector::{Labels, is_key, is_value};
+use super::server::Public;
 
 /// A create call that may be carried out.
 #[derive(Clone, Debug)]
@@ -18,8 +19,7 @@ pub(crate) struct Order {
     pub(crate) location: String,
     pub(crate) labels: Labels,
     pub(crate) user_data: Option<String>,
-    pub(crate) ipv4: bool,
-    pub(crate) ipv6: bool,
+    pub(crate) public: Public,
     pub(crate) start: bool,
     pub(crate) has_key: bool,
 }
@@ -75,8 +75,7 @@ impl Order {
             location: "fsn1".into(),
             labels,
             user_data,
-            ipv4: true,
-            ipv6: true,
+            public: Public { ipv4: true, ipv6: true },
             start: true,
             has_key: true,
         }
@@ -96,11 +95,13 @@ impl Order {
             name: host_name(&body.name)?,
             server_type: stocked(Shelf::ServerTypes, &body.server_type)?,
             image: stocked(Shelf::Images, &body.image)?,
-            location: body.location.as_ref().map_or(Ok("fsn1".into()), |at| stocked(Shelf::Locations, at))?,
+            location: body
+                .location
+                .as_ref()
+                .map_or_else(|| Ok("fsn1".into()), |at| stocked(Shelf::Locations, at))?,
             labels: labels(&body.labels)?,
             user_data: body.user_data,
-            ipv4: enabled(|net| net.enable_ipv4),
-            ipv6: enabled(|net| net.enable_ipv6),
+            public: Public { ipv4: enabled(|net| net.enable_ipv4), ipv6: enabled(|net| net.enable_ipv6) },
             start: body.start_after_create.unwrap_or(true),
             has_key: !body.ssh_keys.is_empty(),
         };
@@ -110,7 +111,7 @@ impl Order {
         if order.user_data.as_ref().is_some_and(|data| data.len() > 32 * 1024) {
             return Err(Refusal::invalid("user_data", "is longer than 32768 bytes"));
         }
-        if order.start && !order.ipv4 && !order.ipv6 {
+        if order.start && !order.public.ipv4 && !order.public.ipv6 {
             return Err(Refusal::invalid("public_net", "a server without any network cannot be started"));
         }
         Ok(order)

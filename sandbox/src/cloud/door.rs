@@ -4,11 +4,12 @@
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::time::Duration;
 
 use rustls::ServerConfig;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{Mutex, watch};
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 
@@ -58,7 +59,7 @@ impl Door {
 
     /// Returns when the new mode holds for every connection from now on.
     pub(crate) async fn set(&self, mode: Mode) -> io::Result<()> {
-        let mut doorman = self.doorman.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let mut doorman = self.doorman.lock().await;
         if mode == Mode::Refuse {
             self.mode.send_replace(mode);
             if let Some(doorman) = doorman.take() {
@@ -71,10 +72,9 @@ impl Door {
             if let Some(listener) = listener {
                 let accepted =
                     accept(listener, self.tls.clone(), Arc::clone(&self.shared), self.mode.subscribe());
-                doorman = Some(tokio::spawn(accepted));
+                *doorman = Some(tokio::spawn(accepted));
             }
         }
-        *self.doorman.lock().unwrap_or_else(PoisonError::into_inner) = doorman;
         Ok(())
     }
 }
@@ -82,7 +82,7 @@ impl Door {
 impl Drop for Door {
     fn drop(&mut self) {
         self.mode.send_replace(Mode::Refuse);
-        if let Some(doorman) = self.doorman.get_mut().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(doorman) = self.doorman.get_mut() {
             doorman.abort();
         }
     }
@@ -107,7 +107,7 @@ async fn accept(
                 tokio::spawn(receive(stream, peer, tls.clone(), Arc::clone(&shared), mode.clone()));
             }
             // Out of file descriptors: the listener is still good.
-            Err(_) => tokio::task::yield_now().await,
+            Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
         }
     }
 }

@@ -6,7 +6,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::catalogue::Shelf;
-use super::state::{Action, Outcome, Server, State};
+use super::server::Server;
+use super::state::{Action, Outcome, State};
 
 /// RFC 3339 in whole seconds, as the API writes it.
 fn time(at: Timestamp) -> String {
@@ -40,7 +41,7 @@ pub(crate) fn server(state: &State, server: &Server) -> Value {
         "id": server.id, "name": server.name, "created": time(server.created), "status": server.status.as_str(),
         "locked": state.locked(server), "rescue_enabled": false, "primary_disk_size": kind["disk"],
         "public_net": {
-            "ipv4": server.ipv4.then_some(ipv4), "ipv6": server.ipv6.then_some(ipv6),
+            "ipv4": server.public.ipv4.then_some(ipv4), "ipv6": server.public.ipv6.then_some(ipv6),
             "floating_ips": [], "firewalls": [],
         },
         "private_net": [],

@@ -5,7 +5,8 @@
 
 use super::catalogue::Shelf;
 use super::json::public_ipv4;
-use super::state::{Server, State};
+use super::server::Server;
+use super::state::State;
 
 /// Paths that begin so are metadata calls.
 pub(crate) const PREFIX: &str = "/machines/";
@@ -32,7 +33,7 @@ fn field(server: &Server, name: &str) -> Option<String> {
     match name {
         "hostname" => Some(server.name.clone()),
         "instance-id" => Some(server.id.to_string()),
-        "public-ipv4" => Some(if server.ipv4 { public_ipv4(server.id) } else { String::new() }),
+        "public-ipv4" => Some(if server.public.ipv4 { public_ipv4(server.id) } else { String::new() }),
         "local-ipv4" => Some(String::new()),
         "region" => place["network_zone"].as_str().map(str::to_owned),
         "availability-zone" => Some(format!("{}-dc1", server.location)),
@@ -42,8 +43,15 @@ fn field(server: &Server, name: &str) -> Option<String> {
 }
 
 fn document(server: &Server) -> String {
-    ["availability-zone", "hostname", "instance-id", "local-ipv4", "public-ipv4", "region", "public-keys"]
-        .into_iter()
-        .map(|name| format!("{name}: {}\n", field(server, name).unwrap_or_default()))
-        .collect()
+    let names = [
+        "availability-zone",
+        "hostname",
+        "instance-id",
+        "local-ipv4",
+        "public-ipv4",
+        "region",
+        "public-keys",
+    ];
+    let line = |name: &str| format!("{name}: {}", field(server, name).unwrap_or_default());
+    names.map(line).join("\n") + "\n"
 }

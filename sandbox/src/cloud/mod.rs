@@ -22,6 +22,7 @@ mod power;
 mod routes;
 mod selector;
 mod serve;
+mod server;
 mod state;
 mod token;
 
@@ -40,7 +41,8 @@ pub use self::door::Mode;
 pub use self::fault::{Effect, Fault, FaultId};
 pub use self::ledger::Entry;
 pub use self::selector::Labels;
-pub use self::state::{Kill, Server, Settings, Status};
+pub use self::server::{Public, Server, Status};
+pub use self::state::{Kill, Settings};
 pub use self::token::{Access, Caller, Project};
 
 use self::create::Order;
@@ -53,7 +55,7 @@ use self::state::State;
 pub struct Options {
     /// Port of the plain HTTP API; 0 takes a free one.
     pub port: u16,
-    /// Serves the API on a second port over TLS with this.
+    /// Serves the API on a second port over TLS with this; HTTP/1.1 only, so it must offer no other protocol.
     pub tls: Option<Arc<ServerConfig>>,
     /// Can be changed later by [`Cloud::configure`].
     pub settings: Settings,

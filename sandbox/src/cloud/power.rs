@@ -9,7 +9,8 @@ use super::desk::Call;
 use super::error::Refusal;
 use super::json as shape;
 use super::routes::Served;
-use super::state::{Outcome, Server, State, Status};
+use super::server::{Server, Status};
+use super::state::{Outcome, State};
 
 const VERBS: [(&str, &str, Outcome); 5] = [
     ("poweron", "start_server", Outcome::Becomes(Status::Running)),

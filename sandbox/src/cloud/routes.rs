@@ -10,7 +10,8 @@ use super::create::{Order, host_name, labels};
 use super::desk::Call;
 use super::error::Refusal;
 use super::list::{only, page};
-use super::state::{Action, Outcome, Server, State, Status};
+use super::server::{Server, Status};
+use super::state::{Action, Outcome, State};
 use super::token::Project;
 use super::{json as shape, power};
 
@@ -29,7 +30,9 @@ pub(crate) fn serve(state: &mut State, call: &Call, project: Project, fails: boo
         ("POST", ["servers"]) => create(state, &call.json()?, project, now),
         ("GET", ["actions"]) if call.query.one("id").is_none() => Err(Refusal::invalid("id", "is required")),
         ("GET", ["actions"] | ["servers", "actions"]) => list_actions(state, call, project, None),
-        ("GET", ["actions", id] | ["servers", "actions", id]) => read_action(state, project, number(id)?),
+        ("GET", ["actions", id] | ["servers", "actions", id] | ["servers", _, "actions", id]) => {
+            read_action(state, project, number(id)?)
+        }
         ("GET", ["servers", id]) => read(state, project, number(id)?),
         ("PUT", ["servers", id]) => update(state, &call.json()?, project, number(id)?),
         ("DELETE", ["servers", id]) => {
@@ -38,7 +41,6 @@ pub(crate) fn serve(state: &mut State, call: &Call, project: Project, fails: boo
             Ok((200, json!({ "action": shape::action(&action, true) })))
         }
         ("GET", ["servers", id, "actions"]) => list_actions(state, call, project, Some(number(id)?)),
-        ("GET", ["servers", _, "actions", id]) => read_action(state, project, number(id)?),
         ("POST", ["servers", id, "actions", verb]) => {
             let server = state.server(project, number(id)?)?.clone();
             power::act(state, &server, verb, call, now)
@@ -54,11 +56,11 @@ pub(crate) fn serve(state: &mut State, call: &Call, project: Project, fails: boo
 
 fn known(segments: &[&str]) -> bool {
     match segments {
-        ["servers" | "actions"] | ["servers", "actions"] | ["actions", _] | ["servers", _] | ["pricing"] => {
-            true
-        }
-        ["servers", _, "actions"] => true,
         ["servers", _, "actions", verb] => power::known(verb),
+        ["servers" | "actions" | "pricing"]
+        | ["servers" | "actions", _]
+        | ["servers", "actions", _]
+        | ["servers", _, "actions"] => true,
         [collection] | [collection, _] => shelf(collection).is_some() || RESIDUE.contains(collection),
         _ => false,
     }

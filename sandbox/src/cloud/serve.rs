@@ -60,8 +60,8 @@ impl Shared {
 
     fn kill(&self, servers: &[u64]) {
         let hooks = self.hooks.lock().unwrap_or_else(PoisonError::into_inner);
-        for hook in hooks.iter() {
-            servers.iter().for_each(|id| hook(*id));
+        for (hook, id) in hooks.iter().flat_map(|hook| servers.iter().map(move |id| (hook, id))) {
+            hook(*id);
         }
     }
 }

@@ -9,11 +9,10 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::create::Order;
 use super::error::Refusal;
 use super::fault::Faults;
 use super::ledger::Entry;
-use super::selector::Labels;
+use super::server::{Server, Status};
 use super::token::{Bucket, Project, Token};
 
 /// How the provider behaves where its documents leave it open, or where a scenario wants it slow.
@@ -59,70 +58,6 @@ impl Default for Settings {
             in_stock: true,
         }
     }
-}
-
-/// The states of a server that this cloud knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// Being created.
-    Initializing,
-    /// Booting.
-    Starting,
-    /// On.
-    Running,
-    /// Off, and billed in full.
-    Off,
-    /// DELETE was accepted.
-    Deleting,
-}
-
-impl Status {
-    /// As the API spells it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Initializing => "initializing",
-            Self::Starting => "starting",
-            Self::Running => "running",
-            Self::Off => "off",
-            Self::Deleting => "deleting",
-        }
-    }
-}
-
-/// One server.
-#[derive(Clone, Debug)]
-pub struct Server {
-    /// Never reused.
-    pub id: u64,
-    /// Whose it is.
-    pub project: Project,
-    /// Unique within the project.
-    pub name: String,
-    /// Labels as of now.
-    pub labels: Labels,
-    /// When it was created.
-    pub created: Timestamp,
-    /// As of the last call.
-    pub status: Status,
-    /// Delete protection.
-    pub protected: bool,
-    /// Locked by the scenario, besides the actions that lock it.
-    pub held: bool,
-    /// Name of the server type.
-    pub server_type: String,
-    /// Name of the image.
-    pub image: String,
-    /// Name of the location.
-    pub location: String,
-    /// As given at creation.
-    pub user_data: Option<String>,
-    /// Whether it has a public IPv4 address.
-    pub ipv4: bool,
-    /// Whether it has a public IPv6 network.
-    pub ipv6: bool,
-    /// When it stops being listed.
-    pub(crate) vanishes: Option<Timestamp>,
 }
 
 /// What an action does when it ends.
@@ -187,7 +122,7 @@ impl State {
                 _ => {}
             }
         }
-        self.forget_vanished(now);
+        self.servers.retain(|_, server| server.vanishes.is_none_or(|at| at > now));
     }
 
     /// Starts an action that ends `after` from now.
@@ -256,36 +191,6 @@ impl State {
                     }
                 }
             }
-        }
-        self.forget_vanished(now);
-    }
-
-    fn forget_vanished(&mut self, now: Timestamp) {
-        self.servers.retain(|_, server| server.vanishes.is_none_or(|at| at > now));
-    }
-}
-
-impl Server {
-    /// What a create call makes, before its actions have ended.
-    pub(crate) fn ordered(order: Order, id: u64, project: Project, now: Timestamp) -> Self {
-        let Order { name, server_type, image, location, labels, user_data, ipv4, ipv6, start: _, has_key: _ } =
-            order;
-        Self {
-            id,
-            project,
-            name,
-            labels,
-            created: now,
-            status: Status::Initializing,
-            protected: false,
-            held: false,
-            server_type,
-            image,
-            location,
-            user_data,
-            ipv4,
-            ipv6,
-            vanishes: None,
         }
     }
 }

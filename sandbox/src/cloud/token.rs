@@ -108,7 +108,7 @@ impl Bucket {
 
 /// The time in which one request grows back.
 fn cost(limit: u32) -> Duration {
-    Duration::from_secs(3600) / limit.max(1)
+    Duration::from_hours(1) / limit.max(1)
 }
 
 #[cfg(test)]

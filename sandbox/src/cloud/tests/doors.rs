@@ -1,11 +1,11 @@
 //! The API down in both ways, back on the same port, and over TLS.
 
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::*;
 
-async fn dial(cloud: &Cloud) -> std::io::Result<TcpStream> {
+async fn dial(cloud: &Cloud) -> io::Result<TcpStream> {
     TcpStream::connect(cloud.endpoint().trim_start_matches("http://").trim_end_matches("/v1")).await
 }
 
@@ -16,7 +16,7 @@ async fn a_refusing_api_listens_nowhere_and_comes_back_on_the_same_port() {
     assert_eq!(cloud.get("/servers").await.0, 200);
     for _ in 0..3 {
         cloud.cloud.set_api(Mode::Refuse).await.unwrap();
-        assert_eq!(dial(&cloud.cloud).await.unwrap_err().kind(), std::io::ErrorKind::ConnectionRefused);
+        assert_eq!(dial(&cloud.cloud).await.unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
         assert!(cloud.request(&cloud.token, Method::GET, "/servers", None).send().await.is_err());
         cloud.cloud.set_api(Mode::Up).await.unwrap();
         assert_eq!((cloud.get("/servers").await.0, cloud.cloud.endpoint()), (200, endpoint.clone()));
@@ -43,6 +43,16 @@ async fn a_hanging_api_accepts_and_never_answers_and_what_was_asked_has_no_effec
     assert!(fresh.read(&mut byte).await.is_err());
     assert!(cloud.cloud.contains(id));
     assert_eq!(cloud.delete(id).await.0, 200);
+}
+
+#[tokio::test]
+async fn a_reset_is_a_reset_and_not_an_orderly_end() {
+    let cloud = setting(Settings::default()).await;
+    cloud.cloud.inject(Fault::every(Effect::Reset { effective: true }));
+    let mut stream = dial(&cloud.cloud).await.unwrap();
+    stream.write_all(b"GET /v1/servers HTTP/1.1\r\nHost: cloud\r\n\r\n").await.unwrap();
+    let error = stream.read(&mut [0; 64]).await.unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
 }
 
 #[tokio::test]

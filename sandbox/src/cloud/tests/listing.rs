@@ -11,7 +11,8 @@ fn names(body: &Value) -> Vec<&str> {
 #[tokio::test]
 async fn pages_cover_every_server_once() {
     let cloud = setting(Settings::default()).await;
-    (0..7).for_each(|n| drop(cloud.server(&format!("s{n}"))));
+    let ids: Vec<u64> = (0..7).map(|n| cloud.server(&format!("s{n}"))).collect();
+    assert!(ids.is_sorted() && ids[0] > 1 << 31);
     let (mut page, mut seen) = (json!(1), Vec::new());
     while !page.is_null() {
         let (_, body) = cloud.get(&format!("/servers?per_page=3&page={page}")).await;

@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::*;
 
 /// Longer than anything here takes, on the slowest machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A cloud and one who may write there.
 struct Setting {

@@ -35,8 +35,10 @@ impl Description {
                 let each = |(n, item)| self.faults(&schema["items"], item, &format!("{at}[{n}]"));
                 items.iter().enumerate().flat_map(each).collect()
             }
-            (Some("string"), Value::String(_)) | (Some("boolean"), Value::Bool(_)) => Vec::new(),
-            (Some("number"), Value::Number(_)) | (None, _) => Vec::new(),
+            (Some("string"), Value::String(_))
+            | (Some("boolean"), Value::Bool(_))
+            | (Some("number"), Value::Number(_))
+            | (None, _) => Vec::new(),
             (Some("integer"), Value::Number(number)) if !number.is_f64() => Vec::new(),
             (Some(kind), _) => vec![format!("{at}: {value} is no {kind}")],
         }
