@@ -73,7 +73,7 @@ pub struct WatchdogSpec {
     /// With less than this left, which means that renewals have stopped, a machine moves its own work away. At most
     /// half of `slack`. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("format" = "duration"), regex(pattern = DURATION), length(max = 32))]
+    #[schemars(with = "String", extend("format" = "duration"), regex(pattern = DURATION), length(max = 32))]
     pub grace: Option<String>,
 }
 
@@ -104,9 +104,8 @@ pub enum OnRelease {
     Keep,
 }
 
+// Unset top-level fields are written as null, which a merge patch takes as their removal.
 /// What is. Written by the controller only.
-///
-/// Unset top-level fields are written as null, which a merge patch takes as their removal.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CapacityLeaseStatus {

@@ -42,6 +42,12 @@ impl Notice {
         Self::on_lease(lease, uid, true, "DeadlineWriteFailed", node, note)
     }
 
+    /// What kind of event it is.
+    #[cfg(test)]
+    pub(crate) const fn reason(&self) -> &'static str {
+        self.reason
+    }
+
     fn on_lease(
         name: &str,
         uid: &str,

@@ -18,6 +18,8 @@ mod condition;
 pub mod crd;
 mod deadline;
 mod event;
+#[cfg(test)]
+mod fixture;
 mod hold;
 mod identify;
 mod observe;
