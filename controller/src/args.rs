@@ -16,7 +16,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Keep the leases of a cluster until told to stop.
     Run(RunArgs),
-    /// Print the CustomResourceDefinition as YAML.
+    /// Print the `CustomResourceDefinition` as YAML.
     Crd,
     /// Print the version.
     Version,
@@ -38,7 +38,7 @@ pub(crate) struct RunArgs {
     )]
     pub(crate) admin_address: AdminAddress,
 
-    /// What is logged, as in RUST_LOG: "info", "debug", "curfew_controller=debug,kube=info".
+    /// What is logged, as `RUST_LOG` would say it: `info`, `curfew_controller=debug,kube=info`.
     #[arg(long, env = "CURFEW_LOG", value_name = "FILTER", default_value = "info,kube=warn")]
     pub(crate) log: String,
 

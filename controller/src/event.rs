@@ -38,8 +38,8 @@ impl Notice {
 
     /// The first of several failures to write a Node's deadline.
     pub(crate) fn deadline_write_failed(lease: &str, uid: &str, node: &str, error: &str) -> Self {
-        let note = format!("{node}: {error}; unless this ends, the machine follows its last deadline");
-        Self::on_lease(lease, uid, true, "DeadlineWriteFailed", node, note)
+        let said = format!("{node}: {error}; unless this ends, the machine follows its last deadline");
+        Self::on_lease(lease, uid, true, "DeadlineWriteFailed", node, said)
     }
 
     /// What kind of event it is.
@@ -82,7 +82,7 @@ pub(crate) fn of_lease(lease: &Lease, new: &CapacityLeaseStatus) -> Vec<Notice> 
             NODES_SKIPPED if holds => say(true, "ControlPlaneSkipped", why, note),
             curfew_contract::annotation::WATCHDOG_ARMED if holds => say(false, "Armed", why, note),
             curfew_contract::annotation::WATCHDOG_ARMED if why != "NoNodes" => {
-                say(true, "Unarmed", why, note)
+                say(true, "Unarmed", why, note);
             }
             _ => {}
         }

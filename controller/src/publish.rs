@@ -62,7 +62,7 @@ fn plan(world: &mut World, reading: Reading) -> Plan<Publication> {
             match status::difference(&lease.status, &status) {
                 Difference::Same => {}
                 Difference::Rolling if !due(lease, reading.up) => {
-                    plan.wake_at(lease.written.map(|at| at.after(ROLLING)))
+                    plan.wake_at(lease.written.map(|at| at.after(ROLLING)));
                 }
                 Difference::Rolling | Difference::Telling => {
                     let (lease, status) = (Box::new(lease.clone()), Box::new(status));
@@ -114,7 +114,9 @@ fn report(shared: &Shared, events: &Events, done: &Publication, result: Result<(
     info!(what = done.to_string(), "published");
     match done {
         Publication::Condition { node, condition } => {
-            event::of_node(node, condition).into_iter().for_each(|notice| events.publish(notice));
+            if let Some(notice) = event::of_node(node, condition) {
+                events.publish(notice);
+            }
             let known = |world: &mut World, _: Reading| {
                 let known = world.nodes.get_mut(&node.name).filter(|known| known.uid == node.uid);
                 if let Some(full) = known.and_then(|known| known.full.as_mut()) {
@@ -124,7 +126,9 @@ fn report(shared: &Shared, events: &Events, done: &Publication, result: Result<(
             shared.change(known);
         }
         Publication::Status { lease, status } => {
-            event::of_lease(lease, status).into_iter().for_each(|notice| events.publish(notice));
+            for notice in event::of_lease(lease, status) {
+                events.publish(notice);
+            }
             shared.with(|world, reading| {
                 if let Some(known) = world.leases.get_mut(&lease.name) {
                     known.written = Some(reading.up);

@@ -10,7 +10,7 @@ use crate::{
     clock::Reading,
     deadline::{Decision, decide},
     event::{Events, Notice},
-    observe::{Node, World},
+    observe::{Lease, Node, World},
     pass::{Plan, drive},
     shared::Shared,
 };
@@ -62,7 +62,7 @@ fn plan(world: &World, reading: Reading) -> Plan<Renewal> {
             }
         }
     }
-    for expiry in world.leases.values().filter_map(|lease| lease.expiry()).filter(|expiry| *expiry > now) {
+    for expiry in world.leases.values().filter_map(Lease::expiry).filter(|expiry| *expiry > now) {
         plan.wake_at(reading.uptime_at(expiry));
     }
     plan

@@ -70,6 +70,7 @@ async fn task(work: impl Future<Output = ()> + Send + 'static) {
     drop(tokio::spawn(work).await);
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "each arm of the select yields how the program ends")]
 fn stopped(signal: &str) -> Result<(), RunError> {
     info!(signal, "curfew-controller stops; the machines follow the deadlines they have");
     Ok(())
