@@ -1,6 +1,6 @@
 //! The driver: starts every task and waits until told to stop.
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use kube::{
     Client, Config,
@@ -44,7 +44,9 @@ pub(crate) async fn run(args: RunArgs) -> Result<(), RunError> {
     let RunArgs { kubeconfig, admin_address, log: _, log_format: _ } = args;
     let mut terminate = signal(SignalKind::terminate()).map_err(|e| RunError::Process("signals", e))?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(|e| RunError::Process("signals", e))?;
-    let config = config(kubeconfig).await?;
+    let mut config = config(kubeconfig).await?;
+    config.read_timeout = Some(SILENCE);
+    config.reset_reader_on_write = true;
     info!(version = env!("CARGO_PKG_VERSION"), server = %config.cluster_url, "curfew-controller starts");
     let client = Client::try_from(config).map_err(|e| RunError::Client(Box::new(e)))?;
     let (shared, cluster) = (Arc::new(Shared::new()), Cluster { client: client.clone() });
@@ -91,3 +93,7 @@ async fn serve(address: Option<SocketAddr>, shared: Arc<Shared>) -> Result<(), R
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     axum::serve(listener, admin::router(shared)).await.map_err(failed)
 }
+
+/// A connection on which nothing comes for so long is dead: lists have no time-out of their own, and a watch is
+/// ended by the server before.
+const SILENCE: Duration = Duration::from_secs(75);

@@ -38,7 +38,15 @@ pub(crate) async fn nodes(shared: Arc<Shared>, client: Client) {
         world.nodes_listed = true;
     };
     let remove = |world: &mut World, name: &str| drop(world.nodes.remove(name));
-    follow("nodes", watcher(api, Config::default()).default_backoff(), &shared, apply, retain, remove).await;
+    follow(
+        "nodes",
+        watcher(api, Config::default().timeout(WATCH)).default_backoff(),
+        &shared,
+        apply,
+        retain,
+        remove,
+    )
+    .await;
 }
 
 /// Follows the leases, for ever.
@@ -57,7 +65,15 @@ pub(crate) async fn leases(shared: Arc<Shared>, client: Client) {
         world.leases_listed = true;
     };
     let remove = |world: &mut World, name: &str| drop(world.leases.remove(name));
-    follow("leases", watcher(api, Config::default()).default_backoff(), &shared, apply, retain, remove).await;
+    follow(
+        "leases",
+        watcher(api, Config::default().timeout(WATCH)).default_backoff(),
+        &shared,
+        apply,
+        retain,
+        remove,
+    )
+    .await;
 }
 
 async fn follow<K: ResourceExt>(
@@ -121,6 +137,8 @@ async fn date(client: &Client) -> Option<jiff::Timestamp> {
     date
 }
 
+/// Seconds. A watch that says nothing for so long, and a little more, is dead, and is opened again.
+const WATCH: u32 = 60;
 const CALL: Duration = Duration::from_secs(8);
 const EACH: Duration = Duration::from_secs(20);
 const AGAIN: Duration = Duration::from_secs(2);
