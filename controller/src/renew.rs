@@ -1,0 +1,117 @@
+//! Writes deadlines, and waits for nothing else.
+
+use std::sync::Arc;
+
+use curfew_contract::Instruction;
+use tracing::{info, warn};
+
+use crate::{
+    apply::{Cluster, Failure},
+    clock::Reading,
+    deadline::{Decision, decide},
+    event::{Events, Notice},
+    observe::{Lease, Node, World},
+    pass::{Plan, drive},
+    shared::Shared,
+};
+
+/// One deadline to write.
+#[derive(Clone, Debug)]
+pub(crate) struct Renewal {
+    node: String,
+    uid: String,
+    meant_for: String,
+    instruction: Instruction,
+    /// Name, UID and generation of the lease that must be read again first.
+    confirm: Option<(String, String, i64)>,
+    /// The leases that are told when it fails.
+    leases: Vec<(String, String)>,
+}
+
+/// Renews, for ever.
+pub(crate) async fn run(shared: Arc<Shared>, cluster: Cluster, events: Events) {
+    let act = {
+        let shared = Arc::clone(&shared);
+        move |renewal: Renewal| {
+            let (shared, cluster, events) = (Arc::clone(&shared), cluster.clone(), events.clone());
+            async move { report(&shared, &events, &renewal, write(&cluster, &renewal).await) }
+        }
+    };
+    drive(shared, |world, reading| plan(world, reading), act).await;
+}
+
+/// Which deadlines are due, and when the next is.
+fn plan(world: &World, reading: Reading) -> Plan<Renewal> {
+    let mut plan = Plan::empty();
+    let Some(now) = reading.now.filter(|_| world.listed()) else { return plan };
+    for node in world.nodes.values() {
+        let claims = world.claims(node, now);
+        match decide(node, &claims, now) {
+            Decision::Stand(until) => plan.wake_at(until.and_then(|at| reading.uptime_at(at))),
+            Decision::AwaitProviderId => {}
+            Decision::Write(write) => {
+                let renewal = Renewal {
+                    node: node.name.clone(),
+                    uid: node.uid.clone(),
+                    meant_for: node.provider_id().unwrap_or_default().into(),
+                    instruction: write.instruction,
+                    confirm: write.shortens_for.map(|l| (l.name.clone(), l.uid.clone(), l.generation)),
+                    leases: claims.iter().map(|c| (c.lease.name.clone(), c.lease.uid.clone())).collect(),
+                };
+                plan.jobs.push((node.name.clone(), renewal));
+            }
+        }
+    }
+    for expiry in world.leases.values().filter_map(Lease::expiry).filter(|expiry| *expiry > now) {
+        plan.wake_at(reading.uptime_at(expiry));
+    }
+    plan
+}
+
+async fn write(cluster: &Cluster, renewal: &Renewal) -> Result<bool, Failure> {
+    if let Some((lease, uid, generation)) = &renewal.confirm
+        && !cluster.is_current(lease, uid, *generation).await?
+    {
+        return Ok(false);
+    }
+    let Renewal { node, uid, meant_for, instruction, .. } = renewal;
+    cluster.write_deadline(node, uid, meant_for, *instruction).await?;
+    Ok(true)
+}
+
+fn report(shared: &Shared, events: &Events, renewal: &Renewal, result: Result<bool, Failure>) -> bool {
+    let error = match result {
+        Ok(true) => None,
+        Ok(false) => return false,
+        Err(failure) if failure.is_gone() => return false,
+        Err(failure) => Some(failure.line()),
+    };
+    let done = error.is_none();
+    let Renewal { node, instruction, .. } = renewal;
+    match &error {
+        None => info!(node, deadline = %instruction, "deadline written"),
+        Some(error) => warn!(node, error, "deadline not written; it will be tried again"),
+    }
+    let mut first = false;
+    shared.change(|world, _| {
+        let Some(known) = world.nodes.get_mut(node).filter(|known| known.uid == renewal.uid) else { return };
+        first = !done && known.write_error.is_none();
+        if done {
+            written(known, renewal);
+        }
+        known.write_error.clone_from(&error);
+    });
+    if first {
+        let error = error.unwrap_or_default();
+        for (lease, uid) in &renewal.leases {
+            events.publish(Notice::deadline_write_failed(lease, uid, node, &error));
+        }
+    }
+    done
+}
+
+/// Until the watch brings it back, the answer is what is known.
+fn written(node: &mut Node, renewal: &Renewal) {
+    node.deadline = Some(renewal.instruction.to_string());
+    node.deadline_for = Some(renewal.meant_for.clone());
+}
