@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use tempfile::TempDir;
 
 pub(crate) use authority::{Authority, Pair};
-pub(crate) use server::{Reply, Server};
+pub(crate) use server::{Asked, Reply, Server};
 
 use crate::{clocks, net::BestTime, time::Offset};
 
