@@ -176,3 +176,6 @@ fn verb(method: Method) -> reqwest::Method {
         Method::Put => reqwest::Method::PUT,
     }
 }
+
+#[cfg(test)]
+mod tests;

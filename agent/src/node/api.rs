@@ -224,3 +224,6 @@ const NODE_USER: &str = "system:node:";
 
 /// Of a whole call, or of a watch until it is open.
 const CALL: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests;

@@ -16,3 +16,6 @@ pub use error::ApiError;
 pub use name::{NodeName, NodeNameError};
 pub use seen::Seen;
 pub use watch::{Ended, Event};
+
+#[cfg(test)]
+mod testing;
