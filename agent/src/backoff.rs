@@ -38,7 +38,7 @@ mod tests {
 
     #[test]
     fn delays_double_to_a_cap_and_jitter_only_shortens_them() {
-        let mut backoff = Backoff::new(Duration::from_secs(5), Duration::from_secs(60));
+        let mut backoff = Backoff::new(Duration::from_secs(5), Duration::from_mins(1));
         let mut full = 5.0_f64;
         for _ in 0..10_000 {
             let delay = backoff.next_delay().as_secs_f64();

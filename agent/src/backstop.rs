@@ -95,13 +95,8 @@ pub fn check(config: &Config) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     restored.fuse.firing = Some(cause);
-    remember(
-        &parts,
-        Record {
-            seq: record.seq + 1,
-            ..Record::of(&restored, machine.clone(), boot_id, clocks::read().boot)
-        },
-    );
+    let firing = Record::of(&restored, machine.clone(), boot_id, clocks::read().boot);
+    remember(&parts, &Record { seq: record.seq + 1, ..firing });
     parts.weapon(false).fire(cause, &machine, &mut || {})
 }
 
@@ -174,11 +169,11 @@ async fn leave(config: &Config, parts: &Parts, boot_id: Option<String>) {
 
 async fn probe(parts: &Parts) -> Authority {
     let prober = parts.prober();
-    let probed = async {
+    let looked = async {
         let (claim, address) = prober.claim().await?;
         prober.probe(claim, address.as_deref()).await
     };
-    match probed.await {
+    match looked.await {
         Ok(_) => Authority::Verified,
         Err(error) => {
             tracing::error!(error = log::chain(&error), "the backstop could not delete this machine");
@@ -188,8 +183,8 @@ async fn probe(parts: &Parts) -> Authority {
 }
 
 /// So that an agent that is started later resumes the deletion. Firing does not depend on it.
-fn remember(parts: &Parts, record: Record) {
-    for written in [parts.ledger.write_live(&record), parts.ledger.write_kept(&record)] {
+fn remember(parts: &Parts, record: &Record) {
+    for written in [parts.ledger.write_live(record), parts.ledger.write_kept(record)] {
         if let Err(error) = written {
             tracing::warn!(%error, "the ledger cannot be written");
         }

@@ -14,6 +14,7 @@ use crate::{
     credential::{Credential, CredentialError},
     identity::{Dmi, Unproven},
     ledger::Machine,
+    log,
     net::{HttpError, Options, Transport},
 };
 
@@ -153,7 +154,7 @@ fn report(result: &Result<Outcome, Misfire>, round: u64, accepted: bool) {
         }
         Ok(outcome) => tracing::warn!(round, %outcome, "not deleted yet"),
         Err(error) => {
-            tracing::error!(round, error = crate::log::chain(error), "the attempt to delete failed")
+            tracing::error!(round, error = log::chain(error), "the attempt to delete failed");
         }
     }
 }
@@ -169,7 +170,7 @@ fn rest(mut left: Duration, turn: &mut dyn FnMut()) {
 }
 
 const FIRST_DELAY: Duration = Duration::from_secs(5);
-const LONGEST_DELAY: Duration = Duration::from_secs(60);
+const LONGEST_DELAY: Duration = Duration::from_mins(1);
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 /// Locks last as long as the action that holds them, lifting a protection among them: seconds, mostly.
 const LOCKED_DELAY: Duration = Duration::from_secs(3);

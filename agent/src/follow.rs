@@ -107,7 +107,9 @@ impl Follower {
             let ended = api
                 .watch(node, &version.clone(), |event| match event {
                     Event::Opened(answered) => {
-                        answered.into_iter().for_each(|answered| self.fuse.tell(Tell::Answered(answered)));
+                        if let Some(answered) = answered {
+                            self.fuse.tell(Tell::Answered(answered));
+                        }
                     }
                     Event::Seen(seen) => {
                         self.take(&seen, false);

@@ -36,16 +36,16 @@ pub fn compose(
 ) -> Heartbeat {
     // Times are cluster time or nothing: a guess would be compared with other machines' clocks.
     let cluster = |at: Boot| view.cluster.map(|offset| offset.wall(at).timestamp());
-    let noted = [
+    let of_the_fuse = [
         (view.respite, Note::DeadlineInThePast),
         (view.holding, Note::FirstArming),
         (view.stepping, Note::ClusterTimeStepping),
         (view.unwritable, Note::LedgerUnwritable),
         (config.observe, Note::ObserveOnly),
     ];
-    let noted = noted.into_iter().filter_map(|(holds, note)| holds.then_some(note));
+    let of_the_fuse = of_the_fuse.into_iter().filter_map(|(holds, note)| holds.then_some(note));
     let notes: BTreeSet<Note> =
-        notes.into_iter().chain(noted).chain(standing.notes.iter().copied()).collect();
+        notes.into_iter().chain(of_the_fuse).chain(standing.notes.iter().copied()).collect();
     Heartbeat {
         v: VERSION,
         at: cluster(now.boot),

@@ -85,7 +85,10 @@ fn act(command: Command, args: &[OsString]) -> ExitCode {
             let parts = Parts::new(&config, Arc::new(BestTime::new()));
             let now = parts.machine();
             let earlier = parts.ledger.read(&now).record.map(|record| record.machine);
-            let machine = earlier.map_or(now.clone(), |earlier| earlier.or(now));
+            let machine = match earlier {
+                Some(earlier) => earlier.or(now),
+                None => now,
+            };
             parts.weapon(false).fire(Cause::Deadline, &machine, &mut || {})
         }
         Command::Version => {

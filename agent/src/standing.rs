@@ -194,7 +194,7 @@ pub async fn keep(
             let now = clocks::read().boot;
             standing.send_modify(|s| *s = std::mem::take(s).after(&result, now));
             match result {
-                Ok(probed) => break probed.budget_is_low,
+                Ok(found) => break found.budget_is_low,
                 Err(error) => tracing::error!(
                     error = log::chain(&error),
                     "this machine cannot be deleted by itself yet"
@@ -221,16 +221,16 @@ async fn look(
         fuse.tell(Tell::Machine(machine.clone()));
     }
     standing.send_if_modified(|s| s.server.replace(server.clone()).as_ref() != Some(&server));
-    let probed = prober.probe(claim, address.as_deref()).await?;
+    let found = prober.probe(claim, address.as_deref()).await?;
     if !machine.consented {
         machine.consented = true;
         fuse.tell(Tell::Machine(machine.clone()));
-        tracing::info!(%server, name = probed.server.name, "armed: this server consented and the token may delete it");
+        tracing::info!(%server, name = found.server.name, "armed: this server consented and the token may delete it");
     }
-    if let (true, Some(created)) = (probed.rented_by_us, probed.server.created) {
+    if let (true, Some(created)) = (found.rented_by_us, found.server.created) {
         fuse.tell(Tell::Created(created.into()));
     }
-    Ok(probed)
+    Ok(found)
 }
 
 /// One call to the provider.
@@ -238,7 +238,7 @@ const CALL: Duration = Duration::from_secs(10);
 /// One call to the metadata service, which is link-local: an answer takes milliseconds, or there is none.
 const METADATA: Duration = Duration::from_secs(2);
 const FIRST_DELAY: Duration = Duration::from_secs(5);
-const LONGEST_DELAY: Duration = Duration::from_secs(300);
+const LONGEST_DELAY: Duration = Duration::from_mins(5);
 /// How much rarer probes are while the project's rate limit is nearly used up.
 const STRETCH: f64 = 4.0;
 /// Two calls and a retry, in milliseconds.

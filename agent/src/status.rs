@@ -103,7 +103,8 @@ impl LastWord {
             ("authority", format!("{:?}", beat.authority)),
             (
                 "backstop",
-                beat.backstop.map_or("has not run in this boot".into(), |b| format!("{:?}", b.authority)),
+                beat.backstop
+                    .map_or_else(|| "has not run in this boot".into(), |b| format!("{:?}", b.authority)),
             ),
         ];
         if !advice.is_empty() {
@@ -122,6 +123,7 @@ impl LastWord {
 }
 
 /// Prints the screen. Exit code 0: armed. 1: not armed. 2: the daemon has not armed this machine in this boot.
+#[must_use]
 pub fn status(config: &Config) -> ExitCode {
     let now = clocks::read();
     let boot_id = clocks::boot_id();

@@ -36,6 +36,7 @@ pub enum Fault {
 }
 
 /// Checks the image or machine whose root directory is `root`.
+#[must_use]
 pub fn verify(root: &Path, config: &Config, complaints: &[Complaint]) -> ExitCode {
     let faults = [
         ("agent is static and for this processor", binary(&agent(root))),

@@ -19,6 +19,7 @@ use crate::{
 
 /// What the fuse will do: computed by its thread, for everyone else to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one independent fact that the heartbeat reports")]
 pub struct View {
     /// When this was computed.
     pub now: Reading,
@@ -72,7 +73,11 @@ type Recorded = (Option<Wall>, Boot, Machine, bool);
 
 impl Burning {
     /// A fuse with nothing but a lifetime.
-    pub(super) fn new(lifetime: Boot, best_time: Arc<BestTime>, now: Reading) -> (Self, watch::Receiver<View>) {
+    pub(super) fn new(
+        lifetime: Boot,
+        best_time: Arc<BestTime>,
+        now: Reading,
+    ) -> (Self, watch::Receiver<View>) {
         let state = Restored {
             fuse: Fuse::lit(lifetime, now.suspended),
             clock: ClusterClock::guessing(None),
@@ -191,16 +196,23 @@ impl Burning {
     }
 
     fn record(&mut self, now: Boot) {
-        let Some(scribe) = &self.scribe else { return };
+        if let Some(record) = self.record_due(now)
+            && let Some(scribe) = &self.scribe
+        {
+            scribe.write(record);
+        }
+    }
+
+    /// What the ledger should hold from now on, if that has changed or is a minute old.
+    fn record_due(&mut self, now: Boot) -> Option<Record> {
         let fuse = &self.state.fuse;
         let key =
             (self.deadline_wall(), fuse.lifetime, self.machine.clone(), self.state.clock.is_authenticated());
-        let due =
-            self.recorded.as_ref().is_none_or(|(last, at)| *last != key || now.since(*at) >= RECORD_EVERY);
-        if due {
-            scribe.write(self.state_record(now));
-            self.recorded = Some((key, now));
+        if self.recorded.as_ref().is_some_and(|(last, at)| *last == key && now.since(*at) < RECORD_EVERY) {
+            return None;
         }
+        self.recorded = Some((key, now));
+        Some(self.state_record(now))
     }
 
     fn state_record(&self, now: Boot) -> Record {
@@ -211,7 +223,7 @@ impl Burning {
 fn look(state: &Restored, beat: u64, unwritable: bool, now: Reading) -> View {
     let Restored { fuse, clock, .. } = state;
     let (fires, cause) = fuse.fires();
-    let best = clock.offset(now);
+    let offset = clock.offset(now);
     View {
         now,
         beat,
@@ -221,8 +233,8 @@ fn look(state: &Restored, beat: u64, unwritable: bool, now: Reading) -> View {
         respite: fuse.deadline.is_some_and(|held| held.respite),
         holding: fuse.hold_until.is_some_and(|hold| hold > now.boot),
         lifetime: fuse.lifetime,
-        cluster: clock.is_authenticated().then_some(best),
-        best,
+        cluster: clock.is_authenticated().then_some(offset),
+        best: offset,
         stepping: clock.is_stepping(),
         skew: clock.skew(now),
         confirming: fuse.confirm_by.is_some_and(|by| by > now.boot),
@@ -233,3 +245,6 @@ fn look(state: &Restored, beat: u64, unwritable: bool, now: Reading) -> View {
 
 /// Without a change, the ledger is written this often.
 const RECORD_EVERY: Span = Span::from_secs(60);
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,7 @@
 //! else. Whoever hands it a record never waits for a disk; only a firing fuse waits, for [`PATIENCE`] at most.
 
 use std::{
+    io,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -86,7 +87,7 @@ impl Writing {
                 let _ = written.send(());
             }
             let kept = self.ledger.write_kept(&entry.record);
-            for (place, result) in [live, kept].into_iter().enumerate() {
+            for (place, result) in [live, kept].iter().enumerate() {
                 self.report(place, result);
             }
             unwritable.store(self.failing.contains(&true), Ordering::Relaxed);
@@ -94,9 +95,9 @@ impl Writing {
     }
 
     /// Says it once for each change.
-    fn report(&mut self, place: usize, result: std::io::Result<()>) {
+    fn report(&mut self, place: usize, result: &io::Result<()>) {
         let dir = if place == 0 { &self.ledger.live } else { &self.ledger.kept };
-        match (&result, self.failing[place]) {
+        match (result, self.failing[place]) {
             (Err(error), false) => {
                 tracing::error!(dir = %dir.display(), %error, "the ledger cannot be written; the fuse burns on");
             }
