@@ -2,8 +2,6 @@
 
 use std::{error::Error, io, time::Duration};
 
-use crate::net::ProxyError;
-
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
@@ -15,9 +13,6 @@ pub enum HttpError {
         "refused to send a token to {0} over plain http: use https:// (plain http is for this machine only)"
     )]
     Plain(String),
-    /// The proxy's address is unusable.
-    #[error("the proxy for https addresses cannot be used: check HTTPS_PROXY or proxy-url")]
-    Proxy(#[source] ProxyError),
     /// No connection came about.
     #[error("cannot connect to {host}: check its address, the name service, the firewall and the proxy")]
     Connect {

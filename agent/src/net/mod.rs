@@ -13,7 +13,7 @@ mod resolver;
 pub(crate) mod tls;
 
 pub use best_time::BestTime;
-pub use error::HttpError;
+pub use error::{HttpError, SetupError};
 pub use http::{Options, Transport};
 pub use pem::{Pem, PemError};
 pub use proxies::{Proxies, ProxyError};

@@ -154,6 +154,7 @@ async fn no_error_shows_the_token() {
         assert!(!shown.contains(SECRET), "{shown}");
     }
     assert!(!format!("{transport:?}").contains(SECRET));
+    assert!(!format!("{:?}", authorization(&Token::new(SECRET).unwrap())).contains(SECRET));
 }
 
 #[tokio::test]
@@ -224,4 +225,21 @@ async fn the_metadata_service_is_asked_without_a_token() {
     let url = format!("http://{}/hetzner/v1/metadata/instance-id", server.address);
     assert_eq!(world.transport().metadata(&url, LONG).await.unwrap().as_deref(), Some("42\n"));
     assert!(!server.asked()[0].head.contains("authorization"));
+}
+
+#[test]
+fn the_environment_says_which_proxy_in_either_case_and_an_unusable_one_is_an_error() {
+    let from = |variables: &'static [(&str, &str)]| {
+        let value = |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, v)| (*v).to_owned());
+        Proxies::from_variables(value).map(|proxies| format!("{proxies:?}"))
+    };
+    assert!(
+        from(&[("HTTPS_PROXY", "http://p:3128"), ("NO_PROXY", "10.0.0.0/8")]).unwrap().contains("10.0.0.0/8")
+    );
+    assert!(from(&[("https_proxy", "p:3128")]).unwrap().contains("\"p\""));
+    assert!(from(&[("ALL_PROXY", "https://p"), ("HTTPS_PROXY", " ")]).unwrap().contains("\"p\""));
+    assert!(from(&[("HTTP_PROXY", "http://p:3128")]).unwrap().contains("None"));
+    for unusable in [&[("HTTPS_PROXY", "socks5://p")], &[("HTTPS_PROXY", "http://")]] {
+        assert!(from(unusable).is_err());
+    }
 }

@@ -2,37 +2,28 @@
 
 use rustls::{CertificateError, Error, pki_types::UnixTime};
 
-/// Runs `check` at `now`; while it faults dates only, again at the nearest time that the dates it named allow.
+/// Runs `check` at `now`; while it faults dates only, again at the bound that was overstepped.
 ///
 /// `Ok(true)` if it passed at another time than `now`. Each certificate of a chain has bounds of its own and a check
-/// names one at a time, hence the repetition. Bounds that no time satisfies leave the fault as it is.
+/// names one at a time: from outside, each step moves towards the time they have in common, and past none of its
+/// bounds. Where they have none the steps go to and fro until they are used up.
 pub(super) fn clamped(
     now: UnixTime,
     mut check: impl FnMut(UnixTime) -> Result<(), Error>,
 ) -> Result<bool, Error> {
-    let (mut earliest, mut latest, mut at) = (None, None, now);
-    for _ in 0..MOST_CERTIFICATES * 2 {
-        let fault = match check(at) {
+    let mut at = now;
+    for _ in 0..MOST_CERTIFICATES {
+        at = match check(at) {
             Ok(()) => return Ok(at != now),
-            Err(fault) => fault,
-        };
-        at = match fault {
-            Error::InvalidCertificate(CertificateError::ExpiredContext { not_after, .. }) => {
-                latest = Some(latest.map_or(not_after, |bound| not_after.min(bound)));
-                not_after
-            }
-            Error::InvalidCertificate(CertificateError::NotValidYetContext { not_before, .. }) => {
-                earliest = Some(earliest.map_or(not_before, |bound| not_before.max(bound)));
+            Err(Error::InvalidCertificate(CertificateError::ExpiredContext { not_after, .. })) => not_after,
+            Err(Error::InvalidCertificate(CertificateError::NotValidYetContext { not_before, .. })) => {
                 not_before
             }
-            _ => return Err(fault),
+            Err(fault) => return Err(fault),
         };
-        if earliest > latest && latest.is_some() {
-            return Err(fault);
-        }
     }
     check(at).map(|()| true)
 }
 
-/// Longer chains are refused by webpki itself.
-const MOST_CERTIFICATES: usize = 6;
+/// Webpki refuses chains of more than six intermediates, and its own root has no dates.
+const MOST_CERTIFICATES: usize = 7;

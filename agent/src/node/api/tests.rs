@@ -147,6 +147,23 @@ async fn a_rotated_certificate_is_picked_up_by_the_next_connection() {
 }
 
 #[tokio::test]
+async fn no_session_is_resumed_since_that_would_keep_the_old_certificate() {
+    let machine = Machine::new();
+    let closing = |_: &Asked| Reply::Whole {
+        status: "200 OK",
+        headers: "Connection: close\r\n",
+        body: node("1", "{}"),
+    };
+    let server = machine.api_server(closing).await;
+    let api = machine.api();
+    for _ in 0..3 {
+        let certificate = machine.rotate();
+        api.read(&n1()).await.unwrap();
+        assert_eq!(shown_by(server.asked().last().unwrap()), der(&certificate));
+    }
+}
+
+#[tokio::test]
 async fn torn_credential_files_fail_the_handshake_and_the_next_attempt_works() {
     let machine = Machine::new();
     let server = machine.api_server(|_| dated(node("1", "{}"))).await;
@@ -176,6 +193,20 @@ async fn an_expired_certificate_of_the_clusters_own_authority_is_accepted_and_re
     let api = machine.api();
     api.read(&n1()).await.unwrap();
     assert!(api.options.dates_ignored.is_current());
+}
+
+#[tokio::test]
+async fn the_certificate_may_carry_the_kubeconfigs_server_name_instead_of_the_addresss() {
+    let machine = Machine::new();
+    let pair = machine.ca.server("api.internal", (2020, 2040));
+    let server = Server::tls(&pair, &machine.ca, |_| dated(node("1", "{}"))).await;
+    machine.point_at(&server);
+    let api = machine.api();
+    assert!(matches!(api.read(&n1()).await, Err(ApiError::Reach(HttpError::Tls { .. }))));
+    let text = fs::read_to_string(&api.options.kubeconfig).unwrap();
+    let named = text.replace("{server:", "{tls-server-name: api.internal, server:");
+    fs::write(&api.options.kubeconfig, named).unwrap();
+    api.read(&n1()).await.unwrap();
 }
 
 #[tokio::test]
