@@ -255,8 +255,9 @@ impl Cloud {
         tokio::time::timeout(timeout, seen).await.ok().flatten()
     }
 
-    /// Runs `hook` with the id of each deleted server, before or after its DELETE is answered ([`Kill`]). It
-    /// blocks the answer: it must kill the machine's processes and return. It must not call this cloud's `on_gone`.
+    /// Runs `hook` with the id of each deleted server, on a thread of its own, before or after its DELETE is answered
+    /// ([`Kill`]). It should kill the machine's processes and return when they are dead: until then there is no
+    /// answer. It must not call `on_gone` itself.
     pub fn on_gone(&self, hook: impl Fn(u64) + Send + Sync + 'static) {
         self.shared.hook(Box::new(hook));
     }

@@ -162,4 +162,22 @@ mod tests {
         assert!(is_value("20261130T180000Z") && is_value("1796061600"));
         assert!(!is_value(&"a".repeat(64)) && is_value(&"a".repeat(63)));
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_a_selector_or_refused(text in "[a-b!=,() ./inot-]{0,16}", value in "[ab]{0,2}") {
+            if let Some(selector) = Selector::parse(&text) {
+                selector.selects(&Labels::from([("a".into(), value)]));
+            }
+        }
+
+        #[test]
+        fn a_term_and_its_negation_split_every_set_of_labels(has in "[ab]", value in "[xyz]", listed in "[xyz](,[xyz])?") {
+            let labels = Labels::from([(has, value)]);
+            let selects = |text: &str| Selector::parse(text).unwrap().selects(&labels);
+            proptest::prop_assert_ne!(selects(&format!("a in ({listed})")), selects(&format!("a notin ({listed})")));
+            proptest::prop_assert_ne!(selects("a=x"), selects("a!=x"));
+            proptest::prop_assert_ne!(selects("a"), selects("!a"));
+        }
+    }
 }

@@ -33,18 +33,11 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Runs `change` on the state, then kills whose servers it deleted and wakes whoever waits.
+    /// Runs `change` on the state and wakes whoever waits.
     pub(crate) fn with<T>(&self, change: impl FnOnce(&mut State, Timestamp) -> T) -> T {
-        let (result, killed) = self.locked(change);
-        self.kill(&killed);
+        let result = change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner), now());
         self.changes.send_modify(|count| *count += 1);
         result
-    }
-
-    fn locked<T>(&self, change: impl FnOnce(&mut State, Timestamp) -> T) -> (T, Vec<u64>) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let result = change(&mut state, now());
-        (result, std::mem::take(&mut state.killed))
     }
 
     /// Looks without changing, or waking anybody.
@@ -82,8 +75,12 @@ struct Farewell {
 
 impl Drop for Farewell {
     fn drop(&mut self) {
-        let servers = self.servers.get_mut().unwrap_or_else(PoisonError::into_inner);
-        self.shared.kill(servers);
+        let servers = std::mem::take(self.servers.get_mut().unwrap_or_else(PoisonError::into_inner));
+        if !servers.is_empty() {
+            let shared = Arc::clone(&self.shared);
+            // A hook may block, and a blocked worker can stall the whole runtime.
+            std::thread::spawn(move || shared.kill(&servers));
+        }
     }
 }
 
@@ -124,15 +121,18 @@ async fn answer(
         return Err(OnPurpose);
     }
     let shared = &farewell.shared;
-    let ((answer, kill), killed) =
-        shared.locked(|state, now| (state.handle(&call, now), state.settings.kill));
+    let (answer, killed, kill) = shared.with(|state, now| {
+        let answer = state.handle(&call, now);
+        (answer, std::mem::take(&mut state.killed), state.settings.kill)
+    });
     let last = !killed.is_empty() && kill == Kill::AfterAnswer && answer.delivery != Delivery::Never;
     if last {
         farewell.servers.lock().unwrap_or_else(PoisonError::into_inner).extend(killed);
-    } else {
-        shared.kill(&killed);
+    } else if !killed.is_empty() {
+        let shared = Arc::clone(shared);
+        // Runs to its end even if the caller, being killed, hangs up.
+        let _ = tokio::task::spawn_blocking(move || shared.kill(&killed)).await;
     }
-    shared.changes.send_modify(|count| *count += 1);
     match answer.delivery {
         Delivery::Now => {}
         Delivery::After(delay) => tokio::time::sleep(delay).await,

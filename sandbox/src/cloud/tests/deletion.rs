@@ -74,7 +74,7 @@ async fn a_machine_is_killed_before_its_delete_is_answered() {
     assert_eq!(*killed.lock().unwrap(), [id]);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test]
 async fn a_machine_can_be_killed_after_the_answer_was_written() {
     let cloud = setting(Settings { kill: Kill::AfterAnswer, ..Settings::default() }).await;
     let id = cloud.server("one");
