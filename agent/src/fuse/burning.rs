@@ -101,6 +101,12 @@ impl Burning {
         (burning, watching)
     }
 
+    /// Takes the clocks into account. Before the messages of the same turn: a read that was made after a resume must
+    /// not be taken for one from before it.
+    pub(super) fn observe(&mut self, now: Reading) {
+        self.state.fuse.observe(&self.state.clock, now);
+    }
+
     /// Takes one message into account.
     pub(super) fn take(&mut self, what: Tell, now: Reading) {
         let Restored { fuse, clock, .. } = &mut self.state;
@@ -145,7 +151,7 @@ impl Burning {
 
     /// Decides, publishes and records. Returns when to decide again. Fires, and then does not return.
     pub(super) fn decide(&mut self, now: Reading) -> Boot {
-        self.state.fuse.observe(&self.state.clock, now);
+        self.observe(now);
         let until = match verdict(&self.state.fuse, now.boot) {
             Verdict::Wait { until, .. } => until,
             Verdict::Confirm => {
@@ -196,9 +202,8 @@ impl Burning {
     }
 
     fn record(&mut self, now: Boot) {
-        if let Some(record) = self.record_due(now)
-            && let Some(scribe) = &self.scribe
-        {
+        let Some(scribe) = self.scribe.clone() else { return };
+        if let Some(record) = self.record_due(now) {
             scribe.write(record);
         }
     }

@@ -89,6 +89,7 @@ pub fn light(lifetime: Boot, best_time: Arc<BestTime>) -> nix::Result<FuseHandle
 fn burn(mut burning: Burning, alarms: &Alarms, bell: &EventFd, inbox: &Receiver<Tell>) {
     loop {
         let now = clocks::read();
+        burning.observe(now);
         for what in inbox.try_iter() {
             burning.take(what, now);
         }
