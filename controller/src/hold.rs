@@ -115,6 +115,7 @@ impl World {
     /// Whether anything about this Node concerns us.
     pub(crate) fn concerns(&self, node: &Node) -> bool {
         let told = node.full.as_ref().is_some_and(|full| full.condition.is_some());
-        node.sighting.is_some() || told || self.leases.values().any(|lease| lease.selects(node))
+        let meant = || !node.is_control_plane() && self.leases.values().any(|lease| lease.selects(node));
+        node.sighting.is_some() || told || meant()
     }
 }
