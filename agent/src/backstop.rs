@@ -20,8 +20,8 @@ use crate::{
     config::Config,
     follow,
     fuse::{CONFIRM_WITHIN, Verdict, verdict},
+    journal,
     ledger::{Machine, Record, Restored},
-    log,
     net::BestTime,
     parts::Parts,
     time::{Boot, Span},
@@ -134,7 +134,7 @@ async fn confirm(config: &Config, parts: &Parts, machine: &Machine, state: &mut 
         match api.read(&node).await {
             Ok(seen) => break seen,
             Err(crate::node::ApiError::NotFound { .. }) => return state.fuse.confirm(),
-            Err(error) => tracing::warn!(error = log::chain(&error), "the deadline cannot be confirmed"),
+            Err(error) => tracing::warn!(error = journal::chain(&error), "the deadline cannot be confirmed"),
         }
         tokio::time::sleep(CONFIRM_AGAIN).await;
     };
@@ -176,7 +176,7 @@ async fn probe(parts: &Parts) -> Authority {
     match looked.await {
         Ok(_) => Authority::Verified,
         Err(error) => {
-            tracing::error!(error = log::chain(&error), "the backstop could not delete this machine");
+            tracing::error!(error = journal::chain(&error), "the backstop could not delete this machine");
             error.authority().unwrap_or_default()
         }
     }

@@ -13,8 +13,8 @@ use crate::{
     backoff::Backoff,
     credential::{Credential, CredentialError},
     identity::{Dmi, Unproven},
+    journal,
     ledger::Machine,
-    log,
     net::{HttpError, Options, Transport},
 };
 
@@ -154,7 +154,7 @@ fn report(result: &Result<Outcome, Misfire>, round: u64, accepted: bool) {
         }
         Ok(outcome) => tracing::warn!(round, %outcome, "not deleted yet"),
         Err(error) => {
-            tracing::error!(round, error = log::chain(error), "the attempt to delete failed");
+            tracing::error!(round, error = journal::chain(error), "the attempt to delete failed");
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     clocks,
     config::Config,
     fuse::{FuseHandle, Tell},
-    log,
+    journal,
     net::Options,
     node::{ApiError, Ended, Event, NodeApi, NodeName, Options as NodeOptions, Seen},
     standing::Standing,
@@ -89,7 +89,7 @@ impl Follower {
                 Ok(()) => backoff = retries(),
                 Err(error) => {
                     tracing::warn!(
-                        error = log::chain(&error),
+                        error = journal::chain(&error),
                         "the Node cannot be followed; the last good deadline stands"
                     );
                     tokio::time::sleep(backoff.next_delay()).await;
@@ -135,7 +135,7 @@ impl Follower {
         let _ = self.fuse.view.clone().wait_for(|view| view.firing).await;
         let mut backoff = retries();
         while let Err(error) = api.cordon(node).await {
-            tracing::warn!(error = log::chain(&error), "the Node cannot be cordoned");
+            tracing::warn!(error = journal::chain(&error), "the Node cannot be cordoned");
             tokio::time::sleep(backoff.next_delay()).await;
         }
     }
@@ -150,7 +150,9 @@ impl Follower {
             match api.read(node).await {
                 Ok(seen) => self.take(&seen, true),
                 Err(ApiError::NotFound { .. }) => self.fuse.tell(Tell::NothingNew),
-                Err(error) => tracing::warn!(error = log::chain(&error), "the deadline cannot be confirmed"),
+                Err(error) => {
+                    tracing::warn!(error = journal::chain(&error), "the deadline cannot be confirmed")
+                }
             }
             tokio::time::sleep(CONFIRM_AGAIN).await;
         }
@@ -197,7 +199,7 @@ pub async fn name(config: &Config, api: &NodeApi) -> NodeName {
             Ok(name) => return name,
             Err(error) => {
                 tracing::warn!(
-                    error = log::chain(&error),
+                    error = journal::chain(&error),
                     "this machine's Node is not known yet; the lifetime clock runs"
                 );
             }

@@ -15,7 +15,7 @@ use crate::{
     config::Config,
     follow::Follower,
     fuse::{FuseHandle, Tell, View},
-    log,
+    journal,
     net::DatesIgnored,
     node::{NodeApi, NodeName},
     notify,
@@ -123,7 +123,7 @@ impl Pulse<'_> {
                 }
                 Err(error) => {
                     tracing::warn!(
-                        error = log::chain(&error),
+                        error = journal::chain(&error),
                         "the heartbeat cannot be written; the fuse burns on"
                     );
                     backoff.next_delay()

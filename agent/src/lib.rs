@@ -20,8 +20,8 @@ pub mod follow;
 pub mod fuse;
 pub mod heartbeat;
 pub mod identity;
+pub mod journal;
 pub mod ledger;
-pub mod log;
 pub mod net;
 pub mod node;
 pub mod notify;
@@ -53,7 +53,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         report(panic);
         process::abort();
     }));
-    log::start();
+    journal::start();
     // Before anything is parsed: an option that makes no sense must not keep the lifetime from running.
     if args.get(1).is_some_and(|command| command == "run") && !asks_for_help(&args) {
         return run::run(&args);

@@ -9,8 +9,8 @@ use crate::{
     credential::Credential,
     fire::Weapon,
     identity::Dmi,
+    journal,
     ledger::{Ledger, Machine},
-    log,
     net::{BestTime, Dates, DatesIgnored, Options, Proxies},
     standing::Prober,
 };
@@ -35,7 +35,7 @@ impl Parts {
     #[must_use]
     pub fn new(config: &Config, best_time: Arc<BestTime>) -> Self {
         let proxies = Proxies::from_variables(|name| std::env::var(name).ok()).unwrap_or_else(|error| {
-            tracing::error!(error = log::chain(&error), "the proxy from the environment is not used");
+            tracing::error!(error = journal::chain(&error), "the proxy from the environment is not used");
             Proxies::none()
         });
         Self {

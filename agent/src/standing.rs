@@ -16,8 +16,8 @@ use crate::{
     credential::{Credential, CredentialError},
     fuse::{FuseHandle, Tell},
     identity::{Claim, Dmi, Unproven},
+    journal,
     ledger::Machine,
-    log,
     net::{HttpError, Options, Transport},
     time::{Boot, Span},
 };
@@ -104,7 +104,7 @@ impl Prober {
         let transport = Transport::new(&self.transport)?;
         if let Some(fault) = transport.authorities_fault() {
             tracing::warn!(
-                error = log::chain(fault),
+                error = journal::chain(fault),
                 "the provider's additional authorities are not in force"
             );
         }
@@ -196,7 +196,7 @@ pub async fn keep(
             match result {
                 Ok(found) => break found.budget_is_low,
                 Err(error) => tracing::error!(
-                    error = log::chain(&error),
+                    error = journal::chain(&error),
                     "this machine cannot be deleted by itself yet"
                 ),
             }
