@@ -151,7 +151,7 @@ impl Follower {
                 Ok(seen) => self.take(&seen, true),
                 Err(ApiError::NotFound { .. }) => self.fuse.tell(Tell::NothingNew),
                 Err(error) => {
-                    tracing::warn!(error = journal::chain(&error), "the deadline cannot be confirmed")
+                    tracing::warn!(error = journal::chain(&error), "the deadline cannot be confirmed");
                 }
             }
             tokio::time::sleep(CONFIRM_AGAIN).await;

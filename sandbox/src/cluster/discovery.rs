@@ -33,7 +33,8 @@ pub(crate) fn answer(
         ["healthz" | "livez" | "readyz"] => Ok(json!("ok")),
         ["api"] => Ok(json!({"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []})),
         ["apis"] => {
-            let groups: Vec<Value> = groups(served).iter().map(|(name, versions)| group(name, versions)).collect();
+            let groups: Vec<Value> =
+                groups(served).iter().map(|(name, versions)| group(name, versions)).collect();
             Ok(json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}))
         }
         ["apis", name] => {
@@ -121,7 +122,8 @@ fn openapi(group: &str, version: &str, served: &[Resource]) -> Result<Value, Ref
             "x-kubernetes-group-version-kind": gvk,
         });
         paths.insert(path, json!({"patch": operation}));
-        let mut schema = resource.custom.as_ref().map_or_else(|| json!({"type": "object"}), |c| c.schema.clone());
+        let mut schema =
+            resource.custom.as_ref().map_or_else(|| json!({"type": "object"}), |c| c.schema.clone());
         schema["x-kubernetes-group-version-kind"] = json!([gvk]);
         schemas.insert(format!("{}.{}", resource.group, resource.kind), schema);
     }

@@ -173,7 +173,7 @@ impl World {
     fn must_not_be_early(&self, cause: Cause) -> Result<(), TestCaseError> {
         match cause {
             Cause::Lifetime => {
-                prop_assert!(self.now >= LIFETIME - RESOLUTION, "lifetime ended at {}", self.now)
+                prop_assert!(self.now >= LIFETIME - RESOLUTION, "lifetime ended at {}", self.now);
             }
             Cause::Deadline => {
                 let deadline = self.acknowledged.map(|(deadline, _)| deadline);
