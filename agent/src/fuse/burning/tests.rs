@@ -229,6 +229,8 @@ impl World {
                 self.now += span;
                 self.suspended += span;
                 self.woke = self.now;
+                // The network comes back after the machine.
+                self.next_beat = self.now + 5_000;
                 self.excuse += CONFIRM;
             }
             Event::Kill => self.start_again(),
