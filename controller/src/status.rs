@@ -244,8 +244,9 @@ fn nodes_skipped(lease: &Lease, world: &World) -> Said {
     match skipped.next() {
         None => Said::new(NODES_SKIPPED, false, "NoneSkipped", "every matching Node is held"),
         Some(node) => {
+            let of = 1 + skipped.count();
             let message =
-                format!("{} and {} more: a control-plane Node is never held", node.name, skipped.count());
+                format!("{of} matching nodes, first {}: a control-plane Node is never held", node.name);
             Said::new(NODES_SKIPPED, true, "ControlPlane", message)
         }
     }

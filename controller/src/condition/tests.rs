@@ -87,6 +87,8 @@ fn the_condition_is_written_when_it_changes_and_not_at_each_beat() {
     node.full.as_mut().unwrap().condition = Some(armed.clone());
     let next = changed(&node, &Heartbeat { fires_at: Some(NOW + secs(720)), ..beat("n1", 60, 660) }, 60);
     assert_eq!(write(&next, 60), None, "only the time has moved on");
+    let beats_on = changed(&node, &beat("n1", 330, 660), 330);
+    assert!(write(&beats_on, 330).is_some(), "\"as of\" shows that a controller lives");
     let stale = write(&next, 200).unwrap();
     assert_eq!((stale.status.as_str(), stale.reason.as_deref()), ("False", Some("HeartbeatStale")));
     assert_eq!(stale.last_transition_time, Some(Time(NOW + secs(200))));
