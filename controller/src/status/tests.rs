@@ -103,6 +103,17 @@ fn a_lease_is_released_only_when_the_last_node_is_gone() {
 }
 
 #[test]
+fn after_a_restart_no_machine_looks_gone_and_nothing_is_news() {
+    let mut lease = lease("l", "5m", |_| ());
+    lease.status = of(&lease, &world([lease.clone()], [node_until("n1", 300)]), reading(5)).unwrap();
+    let unread = Node { full: None, ..node_until("n1", 300) };
+    let again = of(&lease, &world([lease.clone()], [unread.clone()]), reading(6)).unwrap();
+    assert_eq!(difference(&lease.status, &again), Difference::Same);
+    let ended = of(&lease, &world([lease.clone()], [unread]), reading(301)).unwrap();
+    assert_eq!(ended.phase, Some(Phase::Expired), "not released");
+}
+
+#[test]
 fn a_keeping_lease_is_released_when_every_machine_was_told_to_stay() {
     let lease = keeping("l", "5m");
     let phase = |node| of(&lease, &world([lease.clone()], [node]), reading(301)).unwrap().phase;
