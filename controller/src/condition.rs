@@ -64,22 +64,18 @@ impl Sighting {
 /// Judges a Node's heartbeat.
 pub(crate) fn judge(node: &Node, reading: Reading) -> Judgement {
     let beat = node.sighting.as_ref().and_then(|sighting| Some((sighting, sighting.beat.as_ref().ok()?)));
-    let unseen_for = node.unseen_since.map_or(SignedDuration::ZERO, |since| reading.up.since(since));
+    let unseen_for = |now| beat.map(|(sighting, beat)| node.unseen_for(beat, sighting.seen, now));
     let expected = Expected {
         provider_id: node.provider_id(),
         deadline: reading.now.and_then(|now| node.deadline(now)),
-        deadline_unseen_for: unseen_for,
+        deadline_unseen_for: reading.now.and_then(unseen_for).unwrap_or_default(),
     };
     let Some((sighting, beat)) = beat else {
         return Judgement { assessment: assess(None, Freshness::Stale, expected), until: None };
     };
     let (freshness, stale_at) = sighting.freshness(beat.window(), reading);
-    let unseen_at = node.unseen_since.map(|since| since.after(beat.period()));
-    let until = [Some(stale_at), unseen_at].into_iter().flatten().filter(|at| *at >= reading.up).min();
-    Judgement {
-        assessment: assess(Some(beat), freshness, expected),
-        until: until.map(|at| at.after(JUST_AFTER)),
-    }
+    let until = (freshness == Freshness::Fresh).then(|| stale_at.after(JUST_AFTER));
+    Judgement { assessment: assess(Some(beat), freshness, expected), until }
 }
 
 /// The condition to write on a Node, if the one that stands does not say it.

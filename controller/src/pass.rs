@@ -36,7 +36,7 @@ impl<J> Plan<J> {
 /// Passes, for ever. `act` returns whether the job was done; a job that was not is tried again, later each time.
 pub(crate) async fn drive<J, F>(
     shared: Arc<Shared>,
-    plan: impl Fn(&mut World, Reading) -> Plan<J>,
+    plan: impl Fn(&World, Reading) -> Plan<J>,
     act: impl Fn(J) -> F,
 ) where
     F: Future<Output = bool> + Send + 'static,
@@ -129,7 +129,7 @@ mod tests {
     async fn a_job_that_hangs_delays_no_other() {
         let shared = Arc::new(Shared::new());
         let (done, mut order) = tokio::sync::mpsc::unbounded_channel();
-        let plan = |_: &mut World, _| Plan {
+        let plan = |_: &World, _| Plan {
             jobs: ["hangs", "works"].map(|key| (key.to_string(), key)).into(),
             wake: None,
         };

@@ -42,10 +42,9 @@ pub(crate) async fn run(shared: Arc<Shared>, cluster: Cluster, events: Events) {
 }
 
 /// What does not say what is.
-fn plan(world: &mut World, reading: Reading) -> Plan<Publication> {
+fn plan(world: &World, reading: Reading) -> Plan<Publication> {
     let mut plan = Plan::empty();
     let Some(now) = reading.now.filter(|_| world.listed()) else { return plan };
-    world.nodes.values_mut().for_each(|node| node.track(reading));
     for node in world.nodes.values().filter(|node| world.concerns(node)) {
         let judgement = judge(node, reading);
         plan.wake_at(judgement.until);

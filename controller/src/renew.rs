@@ -10,7 +10,7 @@ use crate::{
     clock::Reading,
     deadline::{Decision, decide},
     event::{Events, Notice},
-    observe::{Lease, Node, World},
+    observe::{Lease, World},
     pass::{Plan, drive},
     shared::Shared,
 };
@@ -37,7 +37,7 @@ pub(crate) async fn run(shared: Arc<Shared>, cluster: Cluster, events: Events) {
             async move { report(&shared, &events, &renewal, write(&cluster, &renewal).await) }
         }
     };
-    drive(shared, |world, reading| plan(world, reading), act).await;
+    drive(shared, plan, act).await;
 }
 
 /// Which deadlines are due, and when the next is.
@@ -93,11 +93,12 @@ fn report(shared: &Shared, events: &Events, renewal: &Renewal, result: Result<bo
         Some(error) => warn!(node, error, "deadline not written; it will be tried again"),
     }
     let mut first = false;
-    shared.change(|world, _| {
+    shared.change(|world, reading| {
         let Some(known) = world.nodes.get_mut(node).filter(|known| known.uid == renewal.uid) else { return };
         first = !done && known.write_error.is_none();
         if done {
-            written(known, renewal);
+            // Until the watch brings it back, the answer is what is known.
+            known.take_deadline(Some(instruction.to_string()), Some(renewal.meant_for.clone()), reading.up);
         }
         known.write_error.clone_from(&error);
     });
@@ -108,10 +109,4 @@ fn report(shared: &Shared, events: &Events, renewal: &Renewal, result: Result<bo
         }
     }
     done
-}
-
-/// Until the watch brings it back, the answer is what is known.
-fn written(node: &mut Node, renewal: &Renewal) {
-    node.deadline = Some(renewal.instruction.to_string());
-    node.deadline_for = Some(renewal.meant_for.clone());
 }
