@@ -195,7 +195,7 @@ fn deadlines_written(held: &[&Node], stage: Stage, now: Timestamp) -> Said {
     }
     if let Some((node, n)) = first(&|node| node.write_error.is_some()) {
         let error = node.write_error.as_deref().unwrap_or_default();
-        return said(false, "WriteFailed", format!("{n} of {of} nodes: {}: {error}", node.name));
+        return said(false, WRITE_FAILED, format!("{n} of {of} nodes: {}: {error}", node.name));
     }
     if let Some((node, n)) = first(&|node| node.full.as_ref().is_some_and(|full| full.provider_id.is_none()))
     {
@@ -263,6 +263,8 @@ fn whole(at: Timestamp) -> Time {
 pub(crate) const ACCEPTED: &str = "Accepted";
 /// `DeadlinesWritten`: every machine has been told when to be gone.
 pub(crate) const DEADLINES_WRITTEN: &str = "DeadlinesWritten";
+/// Reason of `DeadlinesWritten`: the API server did not take one.
+pub(crate) const WRITE_FAILED: &str = "WriteFailed";
 /// `NodeConflict`: another lease holds a Node of this one.
 pub(crate) const NODE_CONFLICT: &str = "NodeConflict";
 /// `NodesSkipped`: Nodes that match are not held.

@@ -5,6 +5,7 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use axum::http::{Request, header::DATE};
+use curfew_contract::duration;
 use futures::{Stream, StreamExt, pin_mut};
 use k8s_openapi::api::core::v1 as core;
 use kube::{
@@ -117,8 +118,13 @@ pub(crate) async fn time(shared: Arc<Shared>, client: Client) {
         let heard = shared.clock.hear(date);
         match heard {
             Heard::Followed => {}
-            Heard::Doubted(step) => warn!(%step, "the API server's clock stepped; waiting for confirmation"),
-            Heard::Stepped(step) => warn!(%step, "the API server's clock stepped, and time with it"),
+            Heard::Doubted(step) => warn!(
+                step = duration::format(step),
+                "the API server's clock stepped; waiting for confirmation"
+            ),
+            Heard::Stepped(step) => {
+                warn!(step = duration::format(step), "the API server's clock stepped, and time with it")
+            }
         }
         if first || heard != Heard::Followed {
             shared.ring();
