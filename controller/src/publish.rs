@@ -111,9 +111,10 @@ fn report(shared: &Shared, events: &Events, done: &Publication, result: Result<(
         }
         return false;
     }
-    match done {
-        Publication::Status { telling: false, .. } => debug!(what = done.to_string(), "published"),
-        _ => info!(what = done.to_string(), "published"),
+    if matches!(done, Publication::Status { telling: false, .. }) {
+        debug!(what = done.to_string(), "published");
+    } else {
+        info!(what = done.to_string(), "published");
     }
     match done {
         Publication::Condition { node, condition } => {

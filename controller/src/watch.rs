@@ -123,7 +123,7 @@ pub(crate) async fn time(shared: Arc<Shared>, client: Client) {
                 "the API server's clock stepped; waiting for confirmation"
             ),
             Heard::Stepped(step) => {
-                warn!(step = duration::format(step), "the API server's clock stepped, and time with it")
+                warn!(step = duration::format(step), "the API server's clock stepped, and time with it");
             }
         }
         if first || heard != Heard::Followed {
