@@ -20,6 +20,7 @@ use kube::{
 use tracing::{info, warn};
 
 use crate::{
+    apply::root,
     clock::{Heard, Reading, http_date},
     crd::CapacityLease,
     observe::{Lease, Node, World},
@@ -100,7 +101,7 @@ async fn follow<K: ResourceExt>(
             }
             Ok(Event::Apply(object)) => shared.change(|world, reading| apply(world, reading, object, false)),
             Ok(Event::Delete(object)) => shared.change(|world, _| remove(world, &object.name_any())),
-            Err(error) => warn!(what, %error, "watch interrupted; it is taken up again"),
+            Err(error) => warn!(what, error = root(&error), "watch interrupted; it is taken up again"),
         }
     }
 }

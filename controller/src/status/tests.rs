@@ -76,6 +76,13 @@ fn a_condition_that_holds_on_keeps_its_date() {
     lease.status = of(&lease, &world(&lease), reading(5)).unwrap();
     let later = of(&lease, &world(&lease), reading(60)).unwrap();
     assert_eq!(difference(&lease.status, &later), Difference::Same);
+    let stale = of(&lease, &world(&lease), reading(200)).unwrap();
+    let since = |status: &CapacityLeaseStatus, type_| {
+        let mut all = status.conditions.iter();
+        all.find(|condition| condition.type_ == type_).unwrap().last_transition_time.clone()
+    };
+    assert_eq!(since(&stale, ACCEPTED), Time(NOW + secs(5)));
+    assert_eq!(since(&stale, WATCHDOG_ARMED), Time(NOW + secs(200)));
 }
 
 #[test]
