@@ -28,8 +28,10 @@ pub(crate) fn answer(
         return Err(Refusal::method_not_allowed());
     }
     match parts.as_slice() {
-        ["version"] => Ok(json!({"major": VERSION.0, "minor": VERSION.1, "gitVersion": VERSION.2,
-                                 "platform": "linux/amd64"})),
+        ["version"] => Ok(json!({
+            "major": VERSION.0, "minor": VERSION.1, "gitVersion": VERSION.2, "platform": "linux/amd64",
+            "gitCommit": "", "gitTreeState": "clean", "buildDate": "1970-01-01T00:00:00Z", "goVersion": "", "compiler": "",
+        })),
         ["healthz" | "livez" | "readyz"] => Ok(json!("ok")),
         ["api"] => Ok(json!({"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []})),
         ["apis"] => {
