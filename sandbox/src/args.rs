@@ -1,13 +1,10 @@
 //! The command line.
 
-use std::{error::Error, path::PathBuf, process::ExitCode};
+use std::{error::Error, path::PathBuf, process::ExitCode, time::Duration};
 
-use clap::{Args, Parser};
+use clap::{Args, Parser, Subcommand};
 
-use crate::{
-    programs::Programs,
-    scenario::Scenario,
-};
+use crate::{bench, matrix::Matrix, programs::Programs, scenario::Scenario, show, stage::Setup, up};
 
 /// Plays a rented machine's life: real agents and controllers in a loopback cloud and a loopback cluster.
 #[derive(Debug, Parser)]
@@ -28,6 +25,8 @@ pub(crate) struct Cli {
     kubeconfig: Option<PathBuf>,
     #[command(flatten)]
     programs: ProgramArgs,
+    #[command(subcommand)]
+    command: Option<Command>,
 }
 
 #[derive(Args, Debug)]
@@ -48,16 +47,36 @@ impl ProgramArgs {
     }
 }
 
+/// Besides playing.
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Keep a cloud, a cluster, a controller and one machine running, and print how to reach them.
+    Up,
+    /// Measure an agent: size, memory, precision of firing, requests.
+    BenchAgent(bench::Options),
+}
+
 impl Cli {
     /// Does what was asked.
     pub(crate) async fn play(self) -> Result<ExitCode, Box<dyn Error>> {
-        let programs = self.programs.programs()?;
-        let mut held = true;
-        for s in self.scenario {
-            let row = s.play(programs.clone(), self.kubeconfig.clone()).await?;
-            println!("{}", serde_json::to_string(&row)?);
-            held &= row.held;
+        let (programs, kubeconfig) = (self.programs.programs()?, self.kubeconfig);
+        let setup = |lease, name: &str| Setup {
+            kubeconfig: kubeconfig.clone(),
+            name: name.into(),
+            ..Setup::new(programs.clone(), lease)
+        };
+        match self.command {
+            Some(Command::Up) => {
+                let watchdog = (Duration::from_mins(1), Duration::from_mins(10));
+                return Ok(up::play(Setup { watchdog, ..setup(Duration::from_hours(8), "up") }).await?);
+            }
+            Some(Command::BenchAgent(options)) => return Ok(bench::play(programs, options).await?),
+            None => {}
         }
-        Ok(if held { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        let scenarios = if self.all { Scenario::ALL.to_vec() } else { self.scenario };
+        if scenarios.is_empty() {
+            return Ok(show::play(Setup { machines: 3, ..setup(Duration::from_secs(45), "burst") }).await?);
+        }
+        Ok(Matrix { scenarios, programs, kubeconfig, json: self.json }.play().await)
     }
 }

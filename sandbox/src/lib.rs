@@ -15,14 +15,19 @@
 
 pub mod api;
 mod args;
+mod bench;
 mod clock;
 pub mod cloud;
 pub mod cluster;
 pub mod machine;
+mod matrix;
 pub mod process;
 pub mod programs;
 pub mod scenario;
+mod show;
 pub mod stage;
+mod up;
+mod view;
 
 use std::{error::Error, ffi::OsString, process::ExitCode};
 
@@ -58,8 +63,12 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 fn failed(error: &dyn Error) -> ExitCode {
-    eprintln!("sandbox: {error}");
+    report("sandbox", error);
+    ExitCode::FAILURE
+}
+
+fn report(who: &str, error: &dyn Error) {
+    eprintln!("{who}: {error}");
     let causes = std::iter::successors(error.source(), |cause| (*cause).source());
     causes.for_each(|cause| eprintln!("  because: {cause}"));
-    ExitCode::FAILURE
 }

@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     io,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicU32, Ordering},
@@ -35,13 +35,18 @@ pub struct Setup {
     pub machines: usize,
     /// The lease's duration.
     pub lease: Duration,
+    /// `renewInterval` and `slack`.
+    pub watchdog: (Duration, Duration),
+    /// What the machines are called.
+    pub name: String,
 }
 
 impl Setup {
-    /// One machine.
+    /// One machine, and the shortest renewals there are.
     #[must_use]
-    pub const fn new(programs: Programs, lease: Duration) -> Self {
-        Self { programs, kubeconfig: None, machines: 1, lease }
+    pub fn new(programs: Programs, lease: Duration) -> Self {
+        let watchdog = (Duration::from_secs(10), Duration::from_secs(11));
+        Self { programs, kubeconfig: None, machines: 1, lease, watchdog, name: unique("stage") }
     }
 }
 
@@ -114,16 +119,14 @@ impl Stage {
             None => Api::loopback(&dir.path().join("cluster")).await?,
             Some(path) => Api::real(path, dir.path()).await?,
         };
-        let lease = unique("stage");
-        let controller = Mutex::new(None);
-        let machines = Vec::new();
-        let mut stage = Self { cloud, api, machines, lease, controller, programs: setup.programs, dir };
+        let (controller, machines, lease) = (Mutex::new(None), Vec::new(), setup.name.clone());
+        let mut stage = Self { cloud, api, machines, lease, controller, programs: setup.programs.clone(), dir };
         stage.start_controller()?;
         for number in 1..=setup.machines {
             let spec = Spec::fast(format!("{}-{number}", stage.lease), stage.labels());
             stage.rent(spec).await?;
         }
-        stage.hold(setup.lease).await?;
+        stage.hold(&setup).await?;
         Ok(stage)
     }
 
@@ -139,11 +142,11 @@ impl Stage {
         [("sandbox".to_owned(), self.lease.clone())].into()
     }
 
-    /// Creates the lease, with the shortest renewals there are.
-    async fn hold(&self, duration: Duration) -> Result<(), StageError> {
+    async fn hold(&self, setup: &Setup) -> Result<(), StageError> {
+        let seconds = |span: Duration| format!("{}s", span.as_secs());
         let spec = json!({
-            "duration": format!("{}s", duration.as_secs()),
-            "watchdog": {"renewInterval": "10s", "slack": "11s"},
+            "duration": seconds(setup.lease),
+            "watchdog": {"renewInterval": seconds(setup.watchdog.0), "slack": seconds(setup.watchdog.1)},
             "adopt": {"nodeSelector": self.labels()},
         });
         Ok(self.api.add_lease(&self.lease, &spec).await?)
@@ -234,10 +237,16 @@ impl Stage {
         Ok(Some(Gone { at, by, deadline }))
     }
 
-    /// Waits until the cloud has accepted a machine's deletion, or the time is over.
+    /// Waits for a moment of the wall clock.
     pub async fn until(&self, at: Timestamp) {
         let left = at.duration_since(crate::clock::now());
         sleep(Duration::try_from(left).unwrap_or_default()).await;
+    }
+
+    /// Where its files are, while it stands.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        self.dir.path()
     }
 
     /// What controller, agents and backstops logged.

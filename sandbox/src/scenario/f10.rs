@@ -18,5 +18,5 @@ pub(super) async fn play(stage: &Stage) -> Result<Row, StageError> {
 }
 
 const BEFORE: Duration = Duration::from_secs(2);
-const LOCKED_UNTIL: Duration = Duration::from_secs(6);
+const LOCKED_UNTIL: Duration = Duration::from_secs(7);
 const AFTER_UNLOCK: Duration = Duration::from_secs(10);

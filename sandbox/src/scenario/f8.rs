@@ -8,8 +8,7 @@ use crate::stage::{Stage, StageError};
 
 pub(super) async fn play(stage: &Stage) -> Result<Row, StageError> {
     let machine = stage.machine();
-    let readable = machine.freeze_ledger()?;
-    tracing::debug!(readable, "the ledger cannot be written");
+    machine.freeze_ledger()?;
     machine.kill_agent(true);
     // A machine killed early is killed before the deadline on its Node, which is renewed until the lease ends.
     let gone = stage.gone(machine, LEASE_ENDS_WITHIN).await?;

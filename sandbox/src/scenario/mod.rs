@@ -114,7 +114,7 @@ impl Scenario {
         let stage = Stage::set(setup).await?;
         let row = self.play_on(&stage).await;
         if !row.as_ref().is_ok_and(|row| row.held) {
-            tracing::debug!(scenario = self.name(), logs = stage.logs(), "did not hold");
+            eprintln!("{}: did not hold. What the programs logged:\n{}", self.name(), stage.logs());
         }
         stage.clear().await?;
         row

@@ -55,6 +55,17 @@ impl Row {
         }
     }
 
+    /// A row that could not be played: a promise that was not seen to be kept is not kept.
+    pub(crate) const fn unplayed(scenario: &'static str) -> Self {
+        Self { scenario, gone: false, enforced_by: None, overshoot_seconds: None, bound_seconds: 0.0, held: false }
+    }
+
+    /// As one line of JSON.
+    #[must_use]
+    pub fn json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
     /// A row that ends with something being shown. `after`: how long that took; `gone`: whether the machine is.
     pub(super) fn seen(scenario: &'static str, after: Option<Duration>, bound: Duration, gone: bool) -> Self {
         Self {
