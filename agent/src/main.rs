@@ -1,2 +1,7 @@
-//! Under construction.
-fn main() {}
+//! `curfew-agent`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    curfew_agent::main(std::env::args_os())
+}

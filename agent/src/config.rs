@@ -1,0 +1,175 @@
+//! The command line, as used: every value has a meaning, and what had none has fallen back and is reported.
+//!
+//! Which way it fails: a machine whose flags are wrong is armed with the built-in values, and says so in every
+//! heartbeat. An agent that refused to start would be an unlimited bill.
+
+use std::path::{Path, PathBuf};
+
+use curfew_contract::duration;
+use curfew_provider::hetzner;
+
+use crate::{args::Options, credential::Source, time::Span};
+
+/// What the agent works with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Address of the provider's API.
+    pub endpoint: String,
+    /// Where the token comes from.
+    pub token: Source,
+    /// Additional certificate authorities for the provider.
+    pub provider_ca: Option<PathBuf>,
+    /// Address of the metadata service.
+    pub metadata: String,
+    /// The firmware's tables.
+    pub dmi: PathBuf,
+    /// The kubelet's kubeconfig: the first of these that is there.
+    pub kubeconfigs: Vec<PathBuf>,
+    /// The Node's name, if given.
+    pub node_name: Option<String>,
+    /// The lifetime.
+    pub max_lifetime: Span,
+    /// Time between heartbeats.
+    pub heartbeat: Span,
+    /// Time between probes of the token.
+    pub probe: Span,
+    /// A first arming's hold.
+    pub first_hold: Span,
+    /// The live ledger.
+    pub run_dir: PathBuf,
+    /// The ledger's copy.
+    pub state_dir: PathBuf,
+    /// Delete nothing.
+    pub observe: bool,
+}
+
+/// A value that was not taken, in words for a person. Never holds the value of a secret: no secret is an option.
+pub type Complaint = String;
+
+impl Config {
+    /// Takes what makes sense, and complains of the rest.
+    #[must_use]
+    pub fn from_options(options: &Options) -> (Self, Vec<Complaint>) {
+        let mut complaints = Vec::new();
+        let mut span =
+            |name: &str, given: &Option<String>, (least, most): (Span, Span), built_in: Span| match given {
+                None => built_in,
+                Some(text) => bounded(text, least, most).unwrap_or_else(|why| {
+                    complaints.push(format!("--{name}: {why}; {built_in} is in force"));
+                    built_in
+                }),
+            };
+        let max_lifetime =
+            span("max-lifetime", &options.max_lifetime, (minutes(5), hours(400 * 24)), BUILT_IN_LIFETIME);
+        let heartbeat = span("heartbeat", &options.heartbeat, (SECOND, minutes(5)), Span::from_secs(30));
+        let probe = span("probe", &options.probe, (SECOND, hours(24)), hours(1));
+        let first_hold = span("first-hold", &options.first_hold, (Span::ZERO, minutes(10)), minutes(10));
+        let mut url = |name: &str, given: &Option<String>, built_in: &str| match given {
+            Some(url) if url.starts_with("https://") || url.starts_with("http://") => url.clone(),
+            None => built_in.to_owned(),
+            Some(_) => {
+                complaints.push(format!("--{name}: not an http(s) address; {built_in} is in force"));
+                built_in.to_owned()
+            }
+        };
+        let endpoint = url("endpoint", &options.endpoint, hetzner::ENDPOINT);
+        let metadata = url("metadata", &options.metadata, hetzner::METADATA);
+        let path =
+            |given: &Option<String>, built_in: &str| PathBuf::from(given.as_deref().unwrap_or(built_in));
+        let config = Self {
+            endpoint,
+            metadata,
+            token: token(options),
+            provider_ca: options.provider_ca.as_ref().map(PathBuf::from),
+            dmi: path(&options.dmi, "/sys/class/dmi/id"),
+            kubeconfigs: match &options.kubeconfig {
+                Some(path) => vec![path.into()],
+                None => KUBECONFIGS.map(PathBuf::from).to_vec(),
+            },
+            node_name: options.node_name.clone(),
+            max_lifetime,
+            heartbeat,
+            probe,
+            first_hold: first_hold.min(max_lifetime),
+            run_dir: path(&options.run_dir, "/run/curfew"),
+            state_dir: path(&options.state_dir, "/var/lib/curfew"),
+            observe: options.observe,
+        };
+        (config, complaints)
+    }
+
+    /// The kubeconfig that is there now, if any.
+    #[must_use]
+    pub fn kubeconfig(&self) -> Option<&Path> {
+        self.kubeconfigs.iter().map(PathBuf::as_path).find(|path| path.exists())
+    }
+}
+
+/// The token's file if one is named or the usual one is there, else the variable.
+fn token(options: &Options) -> Source {
+    match &options.token_file {
+        Some(path) => Source::File(path.into()),
+        None if std::env::var_os(TOKEN_VARIABLE).is_some() => Source::Variable(TOKEN_VARIABLE),
+        None => Source::File(TOKEN_FILE.into()),
+    }
+}
+
+fn bounded(text: &str, least: Span, most: Span) -> Result<Span, String> {
+    let span = duration::parse(text).map_err(|error| error.to_string())?;
+    let span = Span::from_millis(i64::try_from(span.as_millis()).unwrap_or(i64::MAX));
+    if span < least || span > most {
+        Err(format!("{span} is not within {least} and {most}"))
+    } else {
+        Ok(span)
+    }
+}
+
+const fn minutes(n: i64) -> Span {
+    Span::from_secs(n * 60)
+}
+
+const fn hours(n: i64) -> Span {
+    Span::from_secs(n * 3600)
+}
+
+/// The lifetime of a machine whose flags say nothing, or nonsense.
+pub const BUILT_IN_LIFETIME: Span = hours(24);
+
+const SECOND: Span = Span::from_secs(1);
+const TOKEN_FILE: &str = "/etc/curfew/token";
+const TOKEN_VARIABLE: &str = "HCLOUD_TOKEN";
+/// kubeadm, k3s, RKE2.
+const KUBECONFIGS: [&str; 3] = [
+    "/etc/kubernetes/kubelet.conf",
+    "/var/lib/rancher/k3s/agent/kubelet.kubeconfig",
+    "/var/lib/rancher/rke2/agent/kubelet.kubeconfig",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nonsense_falls_back_to_the_built_in_value_and_is_reported() {
+        for text in ["", "never", "0s", "-5m", "99999h", "5", "1e3h"] {
+            let options = Options { max_lifetime: Some(text.into()), ..Options::default() };
+            let (config, complaints) = Config::from_options(&options);
+            assert_eq!(config.max_lifetime, BUILT_IN_LIFETIME, "{text}");
+            assert!(complaints.len() == 1 && complaints[0].contains("--max-lifetime"), "{complaints:?}");
+        }
+    }
+
+    #[test]
+    fn one_wrong_flag_does_not_touch_the_others() {
+        let options = Options {
+            max_lifetime: Some("2h".into()),
+            heartbeat: Some("soon".into()),
+            endpoint: Some("api.example".into()),
+            ..Options::default()
+        };
+        let (config, complaints) = Config::from_options(&options);
+        assert_eq!(config.max_lifetime, hours(2));
+        assert_eq!(config.endpoint, hetzner::ENDPOINT);
+        assert_eq!(complaints.len(), 2);
+    }
+}

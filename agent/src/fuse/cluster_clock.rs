@@ -1,0 +1,267 @@
+//! Cluster time: what the wall clock says where the deadline was written. Pure.
+//!
+//! The machine's own wall clock may say anything. So cluster time is learnt from the `Date` of authenticated answers
+//! of the API server and carried by `CLOCK_BOOTTIME` between them. `Date` has whole seconds; each answer therefore
+//! bounds the offset between the two clocks from both sides, and the bounds of several answers, whose fractions
+//! differ, narrow each other. The machine's own clock only chooses *within* those bounds: where it agrees with every
+//! answer it supplies the fraction of the second, and where it does not it is ignored.
+
+use serde::{Deserialize, Serialize};
+
+use crate::time::{Boot, Offset, Reading, Span, Wall};
+
+/// What one authenticated 2xx answer of the API server says of the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answered {
+    /// Its `Date` header: the second in which it was stamped, cut.
+    pub date: Wall,
+    /// Just before the request was sent.
+    pub sent: Boot,
+    /// Just after the head of the answer had come.
+    pub received: Boot,
+}
+
+/// Bounds of the offset, both inclusive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bounds {
+    least: Offset,
+    most: Offset,
+}
+
+/// Cluster time, as far as it is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterClock {
+    /// Until a first answer in this boot: never less than the ledger's high-water mark, carried by uptime.
+    floor: Option<Offset>,
+    known: Option<Known>,
+    step: Option<Step>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Known {
+    bounds: Bounds,
+    at: Boot,
+}
+
+/// A change too large to be believed at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Step {
+    bounds: Bounds,
+    since: Boot,
+}
+
+impl Bounds {
+    /// An answer stamped at `date` was stamped between sending and receiving, in the second that began at `date`.
+    fn from_answer(answer: Answered) -> Self {
+        Self {
+            least: Offset::between(answer.date, answer.received),
+            most: Offset::between(answer.date.plus(DATE_RESOLUTION), answer.sent),
+        }
+    }
+
+    /// The bounds after `elapsed`, in which two good clocks may have drifted apart.
+    fn drifted(self, elapsed: Span) -> Self {
+        let drift = Span::from_millis(elapsed.millis().max(0) / DRIFT);
+        Self { least: self.least.plus(drift.reversed()), most: self.most.plus(drift) }
+    }
+
+    fn intersection(self, other: Self) -> Option<Self> {
+        let both = Self { least: self.least.max(other.least), most: self.most.min(other.most) };
+        (both.least <= both.most).then_some(both)
+    }
+
+    /// How far apart two bounds lie; zero if they overlap.
+    fn gap(self, other: Self) -> Span {
+        self.least.ahead_of(other.most).max(other.least.ahead_of(self.most)).max(Span::ZERO)
+    }
+}
+
+impl ClusterClock {
+    /// A clock before any answer in this boot. `floor` is the ledger's high-water mark as an offset.
+    #[must_use]
+    pub const fn guessing(floor: Option<Offset>) -> Self {
+        Self { floor, known: None, step: None }
+    }
+
+    /// A clock that was authenticated earlier in this boot, by bounds last confirmed at `at`.
+    #[must_use]
+    pub const fn restored(bounds: Bounds, at: Boot) -> Self {
+        Self { floor: None, known: Some(Known { bounds, at }), step: None }
+    }
+
+    /// Takes an answer into account. Small changes count as they come. A step of more than [`STEP`] counts once
+    /// later answers have confirmed it for [`STEP_CONFIRMED`]: one API server with a wrong clock must not take a
+    /// fleet with it. It fails towards the old time, and says so in the heartbeat.
+    pub fn answered(&mut self, answer: Answered) {
+        let heard = Bounds::from_answer(answer);
+        let now = answer.received;
+        let believed = match self.known {
+            None => heard,
+            Some(known) => {
+                let current = known.bounds.drifted(now.since(known.at));
+                if current.gap(heard) <= STEP {
+                    current.intersection(heard).unwrap_or(heard)
+                } else if self.confirms_step(heard, now) {
+                    heard
+                } else {
+                    return;
+                }
+            }
+        };
+        self.known = Some(Known { bounds: believed, at: now });
+        self.step = None;
+    }
+
+    fn confirms_step(&mut self, heard: Bounds, now: Boot) -> bool {
+        let since = match self.step {
+            Some(step) if step.bounds.gap(heard) <= STEP => step.since,
+            _ => now,
+        };
+        self.step = Some(Step { bounds: heard, since });
+        now.since(since) >= STEP_CONFIRMED
+    }
+
+    /// Whether an answer has come in this boot.
+    #[must_use]
+    pub const fn is_authenticated(&self) -> bool {
+        self.known.is_some()
+    }
+
+    /// Whether a step is being confirmed.
+    #[must_use]
+    pub const fn is_stepping(&self) -> bool {
+        self.step.is_some()
+    }
+
+    /// Cluster time less boot time.
+    #[must_use]
+    pub fn offset(&self, now: Reading) -> Offset {
+        let own = Offset::between(now.real, now.boot);
+        match (self.known, self.floor) {
+            (Some(Known { bounds, .. }), _) if own < bounds.least || own > bounds.most => bounds.least,
+            (None, Some(floor)) => own.max(floor),
+            _ => own,
+        }
+    }
+
+    /// Cluster time.
+    #[must_use]
+    pub fn wall(&self, now: Reading) -> Wall {
+        self.offset(now).wall(now.boot)
+    }
+
+    /// How far the machine's own clock is ahead of cluster time, if both are known and differ by more than the
+    /// resolution of either.
+    #[must_use]
+    pub fn skew(&self, now: Reading) -> Option<Span> {
+        let skew = Offset::between(now.real, now.boot).ahead_of(self.offset(now));
+        (self.is_authenticated() && skew.magnitude() > DATE_RESOLUTION).then_some(skew)
+    }
+
+    /// For the ledger: the bounds and when they were last confirmed.
+    #[must_use]
+    pub fn bounds(&self) -> Option<(Bounds, Boot)> {
+        self.known.map(|known| (known.bounds, known.at))
+    }
+
+    /// A time that cluster time is certainly not before, for the ledger.
+    #[must_use]
+    pub fn high_water(&self, now: Boot) -> Option<Wall> {
+        self.known.map(|known| known.bounds.least).or(self.floor).map(|offset| offset.wall(now))
+    }
+}
+
+/// A `Date` header is cut to whole seconds.
+const DATE_RESOLUTION: Span = Span::from_millis(1000);
+
+/// Two clocks that are each within 100 ppm of the truth drift by one part in this many.
+const DRIFT: i64 = 5_000;
+
+/// A change by more than this is a step.
+const STEP: Span = Span::from_millis(5_000);
+
+/// For how long a step must be confirmed.
+const STEP_CONFIRMED: Span = Span::from_millis(60_000);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The truth in these tests: cluster time is boot time plus this.
+    const TRUTH: Offset = Offset::between(Wall::from_millis(1_796_068_800_300), Boot::START);
+
+    fn reading(boot: i64, real_ahead: i64) -> Reading {
+        let boot = Boot::from_millis(boot);
+        Reading { boot, real: TRUTH.plus(Span::from_millis(real_ahead)).wall(boot), suspended: Span::ZERO }
+    }
+
+    fn answer(boot: i64, server_ahead: i64) -> Answered {
+        let (sent, received) = (Boot::from_millis(boot), Boot::from_millis(boot + 4));
+        let stamped = TRUTH.plus(Span::from_millis(server_ahead)).wall(sent).millis();
+        Answered { date: Wall::from_millis(stamped.div_euclid(1000) * 1000), sent, received }
+    }
+
+    fn error(clock: &ClusterClock, now: Reading) -> i64 {
+        clock.offset(now).ahead_of(TRUTH).millis()
+    }
+
+    #[test]
+    fn a_wrong_wall_clock_is_ignored_once_an_answer_has_come() {
+        let mut clock = ClusterClock::guessing(None);
+        assert_eq!(error(&clock, reading(0, -10_800_000)), -10_800_000);
+        clock.answered(answer(0, 0));
+        for wrong in [-10_800_000, 10_800_000, -1_796_068_800_000] {
+            let error = error(&clock, reading(10_000, wrong));
+            assert!(
+                (-1010..=0).contains(&error),
+                "{error} ms: never ahead, and behind by the resolution at most"
+            );
+        }
+    }
+
+    #[test]
+    fn a_right_wall_clock_supplies_the_fraction_of_the_second() {
+        let mut clock = ClusterClock::guessing(None);
+        clock.answered(answer(0, 0));
+        assert_eq!(error(&clock, reading(5, 0)), 0);
+    }
+
+    #[test]
+    fn the_fractions_of_several_answers_narrow_each_other() {
+        let mut clock = ClusterClock::guessing(None);
+        for beat in 0..12 {
+            clock.answered(answer(beat * 31_070, 0));
+        }
+        let error = error(&clock, reading(350_000, -3_600_000));
+        assert!((-150..=0).contains(&error), "{error} ms");
+    }
+
+    #[test]
+    fn one_wrong_api_server_among_others_moves_nothing() {
+        let mut clock = ClusterClock::guessing(None);
+        for beat in 0..20 {
+            clock.answered(answer(beat * 30_000, if beat % 2 == 1 { 10_800_000 } else { 0 }));
+        }
+        assert!(error(&clock, reading(600_000, 0)).abs() < 1010);
+    }
+
+    #[test]
+    fn a_step_is_believed_once_it_was_confirmed_for_a_minute() {
+        let mut clock = ClusterClock::guessing(None);
+        clock.answered(answer(0, 0));
+        for (boot, believed) in [(30_000, false), (60_000, false), (89_000, false), (90_010, true)] {
+            clock.answered(answer(boot, 3_600_000));
+            assert_eq!(error(&clock, reading(boot, 3_600_000)) > 3_000_000, believed, "at {boot}");
+            assert_eq!(clock.is_stepping(), !believed);
+        }
+    }
+
+    #[test]
+    fn the_ledgers_high_water_mark_bounds_a_clock_that_says_1970() {
+        let floor = Offset::between(Wall::from_millis(1_796_068_800_000), Boot::START);
+        let clock = ClusterClock::guessing(Some(floor));
+        let now =
+            Reading { boot: Boot::from_millis(7_000), real: Wall::from_millis(7_000), suspended: Span::ZERO };
+        assert_eq!(clock.wall(now), Wall::from_millis(1_796_068_807_000));
+    }
+}

@@ -1,0 +1,96 @@
+//! One learnt deadline as an instant of `CLOCK_BOOTTIME`. Pure.
+//!
+//! From the moment it is learnt, what counts is the instant: however the clocks step afterwards, the *same* deadline
+//! moves later by [`LATER_AT_MOST`] in all. A *new* deadline is a new [`Held`] and may move it either way.
+
+use crate::time::{Boot, Offset, Span, Wall};
+
+/// A deadline in force.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// As written on the Node.
+    pub deadline: Wall,
+    /// When it fires.
+    pub fires: Boot,
+    /// The earliest instant it ever had on authenticated time: what "later" counts from.
+    pub earliest: Option<Boot>,
+    /// It was already past when it was first learnt, so [`Held::fires`] is a respite and no clock moves it.
+    pub respite: bool,
+}
+
+impl Held {
+    /// A deadline first learnt at `now`, on authenticated cluster time.
+    ///
+    /// One that is already past (a restored etcd, a lagging read) fires only after [`RESPITE`], so that its
+    /// replacement can come: the bill runs on for a minute, which is cheaper than a machine lost to a stale read.
+    #[must_use]
+    pub fn learnt(deadline: Wall, offset: Offset, now: Boot) -> Self {
+        let at = deadline.at(offset);
+        if at <= now {
+            Self { deadline, fires: now.plus(RESPITE), earliest: None, respite: true }
+        } else {
+            Self { deadline, fires: at, earliest: Some(at), respite: false }
+        }
+    }
+
+    /// A deadline out of another boot's ledger: its instant is not known in this boot until cluster time is.
+    #[must_use]
+    pub fn remembered(deadline: Wall, offset: Offset) -> Self {
+        Self { deadline, fires: deadline.at(offset), earliest: None, respite: false }
+    }
+
+    /// The same deadline after cluster time has changed. On unauthenticated time (`authenticated` is false) nothing
+    /// is promised, and the instant follows the guess; the ledger's high-water mark bounds how late that can be.
+    #[must_use]
+    pub fn adjusted(self, offset: Offset, authenticated: bool) -> Self {
+        if self.respite {
+            return self;
+        }
+        let at = self.deadline.at(offset);
+        if !authenticated {
+            return Self { fires: at, ..self };
+        }
+        let earliest = self.earliest.map_or(at, |earliest| earliest.min(at));
+        Self { fires: at.min(earliest.plus(LATER_AT_MOST)), earliest: Some(earliest), ..self }
+    }
+}
+
+/// How much later the same deadline may move in all.
+pub const LATER_AT_MOST: Span = Span::from_millis(2_000);
+
+/// How long a deadline that was already past when first learnt waits for its replacement.
+pub const RESPITE: Span = Span::from_millis(60_000);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn offset(millis: i64) -> Offset {
+        Offset::between(Wall::from_millis(millis), Boot::START)
+    }
+
+    #[test]
+    fn a_deadline_first_learnt_when_already_past_waits_a_minute_for_its_replacement() {
+        let now = Boot::from_millis(5_000);
+        let held = Held::learnt(Wall::from_millis(100_000), offset(200_000), now);
+        assert_eq!(held.fires, now.plus(RESPITE));
+        assert_eq!(held.adjusted(offset(0), true), held, "and no clock moves that minute");
+    }
+
+    proptest! {
+        #[test]
+        fn however_the_clocks_step_the_same_deadline_moves_later_by_two_seconds_in_all(
+            steps in prop::collection::vec(-100_000_i64..100_000, 1..50)
+        ) {
+            let mut held = Held::learnt(Wall::from_millis(1_000_000), offset(0), Boot::START);
+            let mut earliest = held.fires;
+            for step in steps {
+                held = held.adjusted(offset(step), true);
+                prop_assert!(held.fires <= earliest.plus(LATER_AT_MOST));
+                prop_assert!(held.fires <= Wall::from_millis(1_000_000).at(offset(step)), "never later than the deadline");
+                earliest = earliest.min(held.fires);
+            }
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! The ledger: what the agent must still know after it was killed or the machine was rebooted.
+//!
+//! `record` says what is remembered and what it means later (pure); `store` keeps it on disk; `scribe` is the thread that
+//! writes it, so that nobody waits for a disk.
+
+mod record;
+mod scribe;
+mod store;
+
+pub use record::{Machine, Record, Restored, VERSION, spent};
+pub use scribe::Scribe;
+pub use store::{Found, Ledger};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,169 @@
+//! `run`: the service. Arms first, then finds out everything else, then stays.
+//!
+//! The order is the point: the lifetime clock runs before any option is parsed, any file is read and any packet is sent.
+//! From then on every part retries for ever and reports, and none of them can stop the fuse.
+
+use std::{ffi::OsString, process::ExitCode, sync::Arc};
+
+use clap::{CommandFactory, FromArgMatches, Parser};
+use curfew_contract::Note;
+use nix::sys::mman::{MlockAllFlags, mlockall};
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    sync::watch,
+};
+
+use crate::{
+    args::{Cli, Command, Options},
+    clocks,
+    config::{BUILT_IN_LIFETIME, Complaint, Config},
+    follow::{self, Follower},
+    fuse::{self, ClusterClock, Fuse, FuseHandle, Tell},
+    heartbeat::Pulse,
+    ledger::{Found, Machine, Restored, Scribe},
+    net::BestTime,
+    notify,
+    parts::Parts,
+    standing::{self, Standing},
+    time::Reading,
+};
+
+/// Runs until the machine is gone or the service is stopped.
+pub fn run(args: &[OsString]) -> ExitCode {
+    let best_time = Arc::new(BestTime::new());
+    let fuse = match fuse::light(clocks::read().boot.plus(BUILT_IN_LIFETIME), Arc::clone(&best_time)) {
+        Ok(fuse) => fuse,
+        Err(error) => {
+            // Nothing is armed. The service manager starts us again, and the backstop still stands.
+            tracing::error!(%error, "the fuse cannot be lit: no thread or timer can be had");
+            return ExitCode::FAILURE;
+        }
+    };
+    notify::ready();
+    let (options, complaint) = options(args);
+    let (config, complaints) = Config::from_options(&options);
+    let notes = notes(complaint.into_iter().chain(complaints));
+    let parts = Parts::new(&config, best_time);
+    let (machine, notes) = take_up(&config, &parts, &fuse, notes);
+    fuse.tell(Tell::Equip(Box::new(parts.weapon(config.observe))));
+    match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime.block_on(stay(&config, &parts, &fuse, machine, notes)),
+        Err(error) => {
+            tracing::error!(%error, "nothing can be reported or renewed; the fuse burns on");
+            loop {
+                std::thread::park();
+            }
+        }
+    }
+}
+
+/// The options as far as they make sense. One that does not exist must not disarm those that do.
+fn options(args: &[OsString]) -> (Options, Option<Complaint>) {
+    let (cli, complaint) = match Cli::try_parse_from(args) {
+        Ok(cli) => (Some(cli), None),
+        Err(error) => {
+            let lenient = Cli::command().ignore_errors(true).try_get_matches_from(args);
+            let words = error.to_string().lines().next().unwrap_or_default().to_owned();
+            (lenient.ok().and_then(|matches| Cli::from_arg_matches(&matches).ok()), Some(words))
+        }
+    };
+    match cli.map(|cli| cli.command) {
+        Some(Command::Run(options)) => (options, complaint),
+        _ => (Options::default(), complaint),
+    }
+}
+
+fn notes(complaints: impl Iterator<Item = Complaint>) -> Vec<Note> {
+    let mut notes = Vec::new();
+    for complaint in complaints {
+        tracing::error!(complaint, "an option is wrong; the built-in value is in force");
+        notes = vec![Note::ConfigInvalid];
+    }
+    // On fault only: what is never touched is never read in, and memory stays small.
+    let on_fault = MlockAllFlags::from_bits_retain(libc::MCL_ONFAULT);
+    if let Err(error) = mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE | on_fault) {
+        tracing::warn!(%error, "memory cannot be locked; under memory pressure firing may be slow");
+        notes.push(Note::MemoryNotLocked);
+    }
+    notes
+}
+
+/// Takes up the fuse where an earlier run or boot left it.
+fn take_up(config: &Config, parts: &Parts, fuse: &FuseHandle, mut notes: Vec<Note>) -> (Machine, Vec<Note>) {
+    let mut machine = parts.machine();
+    let Found { record, torn, alien } = parts.ledger.read(&machine);
+    notes.extend(torn.then_some(Note::LedgerTorn));
+    notes.extend(alien.then_some(Note::LedgerAlien));
+    let now = clocks::read();
+    let boot_id = clocks::boot_id();
+    let restored = record.as_ref().map_or_else(
+        || first_arming(config, now),
+        |record| record.restore(config.max_lifetime, boot_id.as_deref(), now),
+    );
+    if let Some(record) = &record {
+        machine = record.machine.clone().or(machine);
+    }
+    let scribe = Scribe::start(parts.ledger.clone(), record.map_or(0, |record| record.seq));
+    fuse.tell(Tell::Machine(machine.clone()));
+    fuse.tell(Tell::Restore(Box::new(restored), boot_id, scribe));
+    (machine, notes)
+}
+
+fn first_arming(config: &Config, now: Reading) -> Restored {
+    let mut fuse = Fuse::lit(now.boot.plus(config.max_lifetime), now.suspended);
+    fuse.hold_until = Some(now.boot.plus(config.first_hold));
+    Restored { fuse, clock: ClusterClock::guessing(None), born: None, max_lifetime: config.max_lifetime }
+}
+
+async fn stay(
+    config: &Config,
+    parts: &Parts,
+    fuse: &FuseHandle,
+    machine: Machine,
+    notes: Vec<Note>,
+) -> ExitCode {
+    let known = Standing { server: machine.server.clone(), ..Standing::default() };
+    let (standing, watching) = watch::channel(known);
+    let follower = Follower::new(fuse.clone(), watching.clone());
+    let prober = parts.prober();
+    let pulse = Pulse {
+        config,
+        fuse,
+        standing: watching,
+        follower: &follower,
+        notes,
+        boot_id: clocks::boot_id(),
+        parts,
+    };
+    let in_the_cluster = async {
+        let api = follow::api(config, parts).await;
+        let node = follow::name(config, &api).await;
+        tracing::info!(%node, "this machine's Node is known");
+        tokio::join!(
+            follower.follow(&api, &node),
+            follower.confirm(&api, &node),
+            pulse.run(&api, &node),
+            async {
+                follower.cordon_when_firing(&api, &node).await;
+            }
+        );
+    };
+    tokio::select! {
+        () = standing::keep(&prober, config.probe, machine, fuse, &standing) => {}
+        () = in_the_cluster => {}
+        () = pulse.tell_the_machine() => {}
+        () = terminated() => {}
+    }
+    tracing::info!("stopped: from here on only the backstop watches this machine");
+    ExitCode::SUCCESS
+}
+
+async fn terminated() {
+    match (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) {
+        (Ok(mut terminate), Ok(mut interrupt)) => {
+            tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
+        }
+        // Without handlers the signals end the process all the same.
+        _ => std::future::pending().await,
+    }
+}

@@ -1,0 +1,160 @@
+//! Events: what changed, for people who look with `kubectl describe`. Said once, when it changes.
+//!
+//! Which events there are is pure; sending them is a task of its own that nothing waits for.
+
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{NodeCondition, ObjectReference};
+use kube::{
+    Client,
+    runtime::events::{Event, EventType, Recorder, Reporter},
+};
+use tokio::sync::mpsc;
+use tracing::debug;
+
+use crate::{
+    crd::{CapacityLeaseStatus, Phase},
+    observe::{Lease, Node},
+    status::{ACCEPTED, DEADLINES_WRITTEN, NODE_CONFLICT, NODES_SKIPPED, WRITE_FAILED},
+};
+
+/// One event.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Notice {
+    about: ObjectReference,
+    warning: bool,
+    reason: &'static str,
+    /// Tells apart what would otherwise be counted as a repetition.
+    action: String,
+    note: String,
+}
+
+impl Notice {
+    /// A deletion has taken its deadlines back.
+    pub(crate) fn released(lease: &Lease) -> Self {
+        let note = "the lease is over; its machines were told to stay".into();
+        Self::on_lease(&lease.name, &lease.uid, false, "Released", "Release", note)
+    }
+
+    /// What kind of event it is.
+    #[cfg(test)]
+    pub(crate) const fn reason(&self) -> &'static str {
+        self.reason
+    }
+
+    fn on_lease(
+        name: &str,
+        uid: &str,
+        warning: bool,
+        reason: &'static str,
+        action: &str,
+        note: String,
+    ) -> Self {
+        let about = reference("curfew.dev/v1alpha1", "CapacityLease", name, uid);
+        Self { about, warning, reason, action: action.into(), note }
+    }
+}
+
+/// What a lease's new status says that the old one did not.
+pub(crate) fn of_lease(lease: &Lease, new: &CapacityLeaseStatus) -> Vec<Notice> {
+    let old = &lease.status;
+    let mut notices = Vec::new();
+    let mut say = |warning, reason, action: &str, note: &str| {
+        notices.push(Notice::on_lease(&lease.name, &lease.uid, warning, reason, action, note.into()));
+    };
+    for condition in &new.conditions {
+        let was = old.conditions.iter().find(|was| was.type_ == condition.type_);
+        if was.is_some_and(|was| (&was.status, &was.reason) == (&condition.status, &condition.reason)) {
+            continue;
+        }
+        let (holds, why, note) =
+            (condition.status == "True", condition.reason.as_str(), condition.message.as_str());
+        match condition.type_.as_str() {
+            ACCEPTED if holds => say(false, "Accepted", why, note),
+            ACCEPTED => say(true, "NotAccepted", why, note),
+            DEADLINES_WRITTEN if why == WRITE_FAILED => say(true, "DeadlineWriteFailed", why, note),
+            NODE_CONFLICT if holds => say(true, "NodeConflict", why, note),
+            NODES_SKIPPED if holds => say(true, "ControlPlaneSkipped", why, note),
+            curfew_contract::annotation::WATCHDOG_ARMED if holds => say(false, "Armed", why, note),
+            curfew_contract::annotation::WATCHDOG_ARMED if why != "NoNodes" => {
+                say(true, "Unarmed", why, note);
+            }
+            _ => {}
+        }
+    }
+    if new.phase == Some(Phase::Expired) && old.phase != new.phase {
+        let fate = if lease.keeps() { "are told to stay" } else { "follow their last deadline" };
+        say(false, "Expired", "Expire", &format!("the lease has ended; its machines {fate}"));
+    }
+    if new.released_at.is_some() && old.released_at.is_none() {
+        say(false, "Released", "Release", "the lease is over and holds no machine any more");
+    }
+    notices
+}
+
+/// What a Node's new condition says that the old one did not.
+pub(crate) fn of_node(node: &Node, new: &NodeCondition) -> Option<Notice> {
+    let old = node.full.as_ref().and_then(|full| full.condition.as_ref());
+    if old.is_some_and(|old| (&old.status, &old.reason) == (&new.status, &new.reason)) {
+        return None;
+    }
+    let armed = new.status == "True";
+    Some(Notice {
+        about: reference("v1", "Node", &node.name, &node.uid),
+        warning: !armed,
+        reason: if armed { "Armed" } else { "Unarmed" },
+        action: new.reason.clone().unwrap_or_default(),
+        note: format!(
+            "{}: {}",
+            new.reason.as_deref().unwrap_or_default(),
+            new.message.as_deref().unwrap_or_default()
+        ),
+    })
+}
+
+fn reference(api_version: &str, kind: &str, name: &str, uid: &str) -> ObjectReference {
+    ObjectReference {
+        api_version: Some(api_version.into()),
+        kind: Some(kind.into()),
+        name: Some(name.into()),
+        uid: Some(uid.into()),
+        ..ObjectReference::default()
+    }
+}
+
+/// Where events are handed in. Never waits; when too many wait already, the event is dropped.
+#[derive(Clone, Debug)]
+pub(crate) struct Events(mpsc::Sender<Notice>);
+
+impl Events {
+    /// The way in, and what is to be given to [`send`].
+    pub(crate) fn new() -> (Self, mpsc::Receiver<Notice>) {
+        let (sender, receiver) = mpsc::channel(WAITING);
+        (Self(sender), receiver)
+    }
+
+    pub(crate) fn publish(&self, notice: Notice) {
+        if let Err(error) = self.0.try_send(notice) {
+            debug!(%error, "event dropped");
+        }
+    }
+}
+
+/// Sends events, for ever.
+pub(crate) async fn send(client: Client, mut notices: mpsc::Receiver<Notice>) {
+    let recorder = Recorder::new(client, Reporter::from("curfew-controller"));
+    while let Some(Notice { about, warning, reason, action, note }) = notices.recv().await {
+        let type_ = if warning { EventType::Warning } else { EventType::Normal };
+        let note = Some(note.chars().take(LONGEST_NOTE).collect());
+        let event = Event { type_, reason: reason.into(), note, action, secondary: None };
+        let sent = tokio::time::timeout(CALL, recorder.publish(&event, &about)).await;
+        if !matches!(sent, Ok(Ok(()))) {
+            debug!(reason, "event not sent");
+        }
+    }
+}
+
+const WAITING: usize = 1024;
+const CALL: Duration = Duration::from_secs(8);
+/// The API server refuses notes beyond 1 kB. Source: events.k8s.io/v1, Event.note.
+const LONGEST_NOTE: usize = 1000;

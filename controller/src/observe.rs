@@ -1,0 +1,201 @@
+//! What is known of the cluster: every lease, every Node, and when each heartbeat was seen to change.
+//!
+//! Filled by the watches ([`crate::watch`]) and by the answers to our own writes. Holds facts and decides nothing.
+
+use std::collections::BTreeMap;
+
+use curfew_contract::{Heartbeat, Instruction, Refusal, annotation};
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::core::v1 as core;
+use kube::{
+    Resource,
+    core::{DeserializeGuard, ObjectMeta},
+};
+
+use crate::{
+    clock::Uptime,
+    condition::Sighting,
+    crd::{CapacityLease, CapacityLeaseStatus},
+    terms::Terms,
+};
+
+/// Everything that decisions are made from.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct World {
+    pub(crate) leases: BTreeMap<String, Lease>,
+    pub(crate) nodes: BTreeMap<String, Node>,
+    pub(crate) leases_listed: bool,
+    pub(crate) nodes_listed: bool,
+}
+
+/// A lease as last read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Lease {
+    pub(crate) name: String,
+    pub(crate) uid: String,
+    pub(crate) generation: i64,
+    pub(crate) resource_version: String,
+    pub(crate) deleting: Option<Timestamp>,
+    pub(crate) finalizers: Vec<String>,
+    /// The last terms that could be decoded.
+    pub(crate) terms: Option<Terms>,
+    /// Why the object cannot be decoded now.
+    pub(crate) broken: Option<String>,
+    pub(crate) status: CapacityLeaseStatus,
+    /// When this controller last wrote its status.
+    pub(crate) written: Option<Uptime>,
+}
+
+/// A Node's metadata, and what only the full object tells.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Node {
+    pub(crate) name: String,
+    pub(crate) uid: String,
+    pub(crate) labels: BTreeMap<String, String>,
+    pub(crate) deadline: Option<String>,
+    pub(crate) deadline_for: Option<String>,
+    pub(crate) sighting: Option<Sighting>,
+    pub(crate) full: Option<Full>,
+    /// Since when this controller has known the Node.
+    pub(crate) known_since: Uptime,
+    /// Deadlines that stood before, and when each was replaced, oldest first.
+    pub(crate) replaced: Vec<(Option<String>, Uptime)>,
+    /// Why the last write of the deadline failed.
+    pub(crate) write_error: Option<String>,
+}
+
+/// Read once per UID, and again while `provider_id` is missing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Full {
+    pub(crate) provider_id: Option<String>,
+    /// `WatchdogArmed`, as it stands.
+    pub(crate) condition: Option<core::NodeCondition>,
+}
+
+impl World {
+    /// Whether both kinds have been listed once: nothing is concluded from half a view.
+    pub(crate) const fn listed(&self) -> bool {
+        self.leases_listed && self.nodes_listed
+    }
+}
+
+impl Lease {
+    /// Reads an object. What cannot be decoded keeps the terms and the status that were known.
+    pub(crate) fn read(object: DeserializeGuard<CapacityLease>, known: Option<&Self>) -> Self {
+        let meta = object.meta().clone();
+        let known = known.filter(|known| Some(&known.uid) == meta.uid.as_ref());
+        let known = known.cloned().unwrap_or_default();
+        let (terms, status, broken) = match object.0 {
+            Ok(lease) => (Terms::read(&lease.spec), lease.status.unwrap_or_default(), None),
+            Err(invalid) => (known.terms, known.status, Some(invalid.error)),
+        };
+        Self {
+            name: meta.name.unwrap_or_default(),
+            uid: meta.uid.unwrap_or_default(),
+            generation: meta.generation.unwrap_or_default(),
+            resource_version: meta.resource_version.unwrap_or_default(),
+            deleting: meta.deletion_timestamp.map(|time| time.0),
+            finalizers: meta.finalizers.unwrap_or_default(),
+            terms,
+            broken,
+            status,
+            written: known.written,
+        }
+    }
+
+    /// Whether deletion waits for us.
+    pub(crate) fn finalized(&self) -> bool {
+        self.finalizers.iter().any(|finalizer| finalizer == FINALIZER)
+    }
+}
+
+impl Node {
+    /// Reads a Node's metadata. `relisted`: it comes from a list, so a change may be older than this moment.
+    pub(crate) fn read(meta: ObjectMeta, known: Option<&Self>, up: Uptime, relisted: bool) -> Self {
+        let uid = meta.uid.unwrap_or_default();
+        let mut annotations = meta.annotations.unwrap_or_default();
+        let deadline = annotations.remove(annotation::DEADLINE);
+        let known = known.filter(|known| known.uid == uid).cloned();
+        let new = || Self { uid, known_since: up, deadline: deadline.clone(), ..Self::default() };
+        let mut node = known.unwrap_or_else(new);
+        node.name = meta.name.unwrap_or_default();
+        node.labels = meta.labels.unwrap_or_default();
+        let beat = annotations.remove(annotation::HEARTBEAT);
+        node.sighting = beat.map(|value| Sighting::of(value, node.sighting.take(), up, relisted));
+        node.take_deadline(deadline, annotations.remove(annotation::DEADLINE_FOR), up);
+        node
+    }
+
+    /// The annotations say this now.
+    pub(crate) fn take_deadline(&mut self, value: Option<String>, meant_for: Option<String>, up: Uptime) {
+        if value != self.deadline {
+            let old = std::mem::replace(&mut self.deadline, value);
+            self.replaced.push((old, up));
+            let surplus = self.replaced.len().saturating_sub(REMEMBERED);
+            self.replaced.drain(..surplus);
+        }
+        self.deadline_for = meant_for;
+    }
+
+    /// How long the deadline that the agent acknowledges had been replaced when its last beat came.
+    pub(crate) fn unseen_for(&self, beat: &Heartbeat, beat_came: Uptime, now: Timestamp) -> SignedDuration {
+        if beat.deadline_seen == self.deadline(now) {
+            return SignedDuration::ZERO;
+        }
+        let meant = |value: &Option<String>| match Instruction::read(value.as_deref(), None, None, now) {
+            Ok(Instruction::At(deadline)) => Some(deadline.at()),
+            _ => None,
+        };
+        let replaced = self.replaced.iter().rev().find(|(value, _)| meant(value) == beat.deadline_seen);
+        beat_came.since(replaced.map_or(self.known_since, |(_, at)| *at))
+    }
+
+    /// The providerID, once it is known.
+    pub(crate) fn provider_id(&self) -> Option<&str> {
+        self.full.as_ref()?.provider_id.as_deref()
+    }
+
+    /// What the annotation asks of the agent at present.
+    pub(crate) fn instruction(&self, now: Timestamp) -> Result<Instruction, Refusal> {
+        let meant_for = self.deadline_for.as_deref();
+        Instruction::read(self.deadline.as_deref(), meant_for, self.provider_id(), now)
+    }
+
+    /// The deadline the annotation states, if it states one.
+    pub(crate) fn deadline(&self, now: Timestamp) -> Option<Timestamp> {
+        match self.instruction(now) {
+            Ok(Instruction::At(deadline)) => Some(deadline.at()),
+            _ => None,
+        }
+    }
+
+    /// Whether the cluster itself would go with this machine.
+    pub(crate) fn is_control_plane(&self) -> bool {
+        CONTROL_PLANE.iter().any(|label| self.labels.contains_key(*label))
+    }
+}
+
+impl From<&core::Node> for Full {
+    fn from(node: &core::Node) -> Self {
+        let conditions = node.status.as_ref().and_then(|status| status.conditions.as_deref());
+        Self {
+            provider_id: node
+                .spec
+                .as_ref()
+                .and_then(|spec| spec.provider_id.clone())
+                .filter(|id| !id.is_empty()),
+            condition: conditions
+                .and_then(|all| all.iter().find(|condition| condition.type_ == annotation::WATCHDOG_ARMED))
+                .cloned(),
+        }
+    }
+}
+
+/// Holds a lease with `onRelease: Keep` until its machines have been told to stay.
+pub(crate) const FINALIZER: &str = "curfew.dev/release";
+
+/// Enough for a deadline that rolls every 10 s and an agent that beats every 5 min.
+const REMEMBERED: usize = 32;
+
+/// Source: kubeadm, which sets the first and, up to 1.24, also set the second.
+const CONTROL_PLANE: [&str; 2] = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];

@@ -1,0 +1,151 @@
+//! Keeps the [`World`] as the API server has it: Nodes as metadata only, leases one by one, and the time.
+//!
+//! A lease that cannot be decoded is one lease with a fault, never a watch that stops.
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use axum::http::{Request, header::DATE};
+use curfew_contract::duration;
+use futures::{Stream, StreamExt, pin_mut};
+use k8s_openapi::api::core::v1 as core;
+use kube::{
+    Api, Client, ResourceExt,
+    client::Body,
+    core::{DeserializeGuard, PartialObjectMeta},
+    runtime::{
+        WatchStreamExt,
+        watcher::{self, Config, Event, watcher},
+    },
+};
+use tracing::{info, warn};
+
+use crate::{
+    apply::root,
+    clock::{Heard, Reading, http_date},
+    crd::CapacityLease,
+    observe::{Lease, Node, World},
+    shared::Shared,
+};
+
+/// Follows the Nodes, for ever.
+pub(crate) async fn nodes(shared: Arc<Shared>, client: Client) {
+    let api: Api<PartialObjectMeta<core::Node>> = Api::all(client);
+    let apply = |world: &mut World, reading: Reading, node: PartialObjectMeta<core::Node>, relisted| {
+        let known = world.nodes.get(&node.name_any());
+        let node = Node::read(node.metadata, known, reading.up, relisted);
+        world.nodes.insert(node.name.clone(), node);
+    };
+    let retain = |world: &mut World, names: &BTreeSet<String>| {
+        world.nodes.retain(|name, _| names.contains(name));
+        world.nodes_listed = true;
+    };
+    let remove = |world: &mut World, name: &str| drop(world.nodes.remove(name));
+    follow(
+        "nodes",
+        watcher(api, Config::default().timeout(WATCH)).default_backoff(),
+        &shared,
+        apply,
+        retain,
+        remove,
+    )
+    .await;
+}
+
+/// Follows the leases, for ever.
+pub(crate) async fn leases(shared: Arc<Shared>, client: Client) {
+    let api: Api<DeserializeGuard<CapacityLease>> = Api::all(client);
+    let apply = |world: &mut World, _: Reading, lease: DeserializeGuard<CapacityLease>, _| {
+        let known = world.leases.get(&lease.name_any());
+        let lease = Lease::read(lease, known);
+        if let Some(error) = &lease.broken {
+            warn!(lease = lease.name, error, "lease cannot be read; what was known of it stands");
+        }
+        world.leases.insert(lease.name.clone(), lease);
+    };
+    let retain = |world: &mut World, names: &BTreeSet<String>| {
+        world.leases.retain(|name, _| names.contains(name));
+        world.leases_listed = true;
+    };
+    let remove = |world: &mut World, name: &str| drop(world.leases.remove(name));
+    follow(
+        "leases",
+        watcher(api, Config::default().timeout(WATCH)).default_backoff(),
+        &shared,
+        apply,
+        retain,
+        remove,
+    )
+    .await;
+}
+
+async fn follow<K: ResourceExt>(
+    what: &'static str,
+    stream: impl Stream<Item = watcher::Result<Event<K>>>,
+    shared: &Shared,
+    apply: impl Fn(&mut World, Reading, K, bool),
+    retain: impl Fn(&mut World, &BTreeSet<String>),
+    remove: impl Fn(&mut World, &str),
+) {
+    pin_mut!(stream);
+    let mut listed = BTreeSet::new();
+    while let Some(event) = stream.next().await {
+        match event {
+            Ok(Event::Init) => listed.clear(),
+            Ok(Event::InitApply(object)) => {
+                listed.insert(object.name_any());
+                shared.with(|world, reading| apply(world, reading, object, true));
+            }
+            Ok(Event::InitDone) => {
+                info!(what, count = listed.len(), "listed");
+                shared.change(|world, _| retain(world, &listed));
+            }
+            Ok(Event::Apply(object)) => shared.change(|world, reading| apply(world, reading, object, false)),
+            Ok(Event::Delete(object)) => shared.change(|world, _| remove(world, &object.name_any())),
+            Err(error) => warn!(what, error = root(&error), "watch interrupted; it is taken up again"),
+        }
+    }
+}
+
+/// Asks the API server for the time, for ever.
+pub(crate) async fn time(shared: Arc<Shared>, client: Client) {
+    loop {
+        let date = tokio::time::timeout(CALL, date(&client)).await.ok().flatten();
+        let Some(date) = date else {
+            warn!("the API server does not tell the time; the last answer is carried on");
+            tokio::time::sleep(AGAIN).await;
+            continue;
+        };
+        let first = shared.clock.read().now.is_none();
+        let heard = shared.clock.hear(date);
+        match heard {
+            Heard::Followed => {}
+            Heard::Doubted(step) => warn!(
+                step = duration::format(step),
+                "the API server's clock stepped; waiting for confirmation"
+            ),
+            Heard::Stepped(step) => {
+                warn!(step = duration::format(step), "the API server's clock stepped, and time with it");
+            }
+        }
+        if first || heard != Heard::Followed {
+            shared.ring();
+        }
+        tokio::time::sleep(EACH).await;
+    }
+}
+
+/// The `Date` of a cheap answer.
+async fn date(client: &Client) -> Option<jiff::Timestamp> {
+    let request = Request::get("/version").body(Body::empty()).ok()?;
+    let answer = client.send(request).await.ok().filter(|answer| answer.status().is_success())?;
+    let date = http_date(answer.headers().get(DATE)?.to_str().ok()?);
+    // Read to its end, the connection is used again.
+    drop(answer.into_body().collect_bytes().await);
+    date
+}
+
+/// Seconds. A watch that says nothing for so long, and a little more, is dead, and is opened again.
+const WATCH: u32 = 60;
+const CALL: Duration = Duration::from_secs(8);
+const EACH: Duration = Duration::from_secs(20);
+const AGAIN: Duration = Duration::from_secs(2);

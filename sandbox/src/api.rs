@@ -1,0 +1,159 @@
+//! The Kubernetes API of a stage as a person at another desk has it: reads and writes that no fault of the stage
+//! touches. Either the loopback cluster, or a real API server behind a relay ([`real`]).
+
+mod real;
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use jiff::Timestamp;
+use kube::CustomResourceExt;
+use serde_json::{Value, json};
+
+use crate::cluster::{Cluster, Error as ClusterError, Identity, NodeForm, Options};
+use curfew_contract::annotation;
+use curfew_controller::crd::CapacityLease;
+
+pub use real::{Real, RealError};
+
+/// One of the two.
+pub enum Api {
+    /// The double.
+    Loopback(Box<Cluster>),
+    /// Somebody's cluster.
+    Real(Box<Real>),
+}
+
+/// Why the API did not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum ApiError {
+    /// Of the double.
+    #[error("the loopback cluster failed")]
+    Loopback(#[from] ClusterError),
+    /// Of the real one.
+    #[error("the cluster failed")]
+    Real(#[from] RealError),
+}
+
+/// `WatchdogArmed` as it stands on a Node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shown {
+    /// `True`, `False`, `Unknown`; empty if there is no condition yet.
+    pub status: String,
+    /// Why.
+    pub reason: String,
+}
+
+impl Api {
+    /// A loopback cluster that knows `CapacityLease`s, with its files below `dir`.
+    pub async fn loopback(dir: &Path) -> Result<Self, ApiError> {
+        let definition = serde_json::to_value(CapacityLease::crd()).unwrap_or_default();
+        let options = Options { definitions: vec![definition], ..Options::new(dir) };
+        Ok(Self::Loopback(Box::new(Cluster::start(options).await?)))
+    }
+
+    /// The API server of `kubeconfig`, in which the CRD is applied.
+    pub async fn real(kubeconfig: &Path, dir: &Path) -> Result<Self, ApiError> {
+        let real = Real::connect(kubeconfig, dir).await?;
+        real.apply_definition(&CapacityLease::crd()).await?;
+        Ok(Self::Real(Box::new(real)))
+    }
+
+    /// A Node as its kubelet and its cloud register it.
+    pub async fn add_node(&self, name: &str, provider_id: &str, labels: &BTreeMap<String, String>) -> Result<(), ApiError> {
+        match self {
+            Self::Loopback(cluster) => drop(cluster.add_node(name, provider_id, labels)?),
+            Self::Real(real) => real.add_node(name, provider_id, labels).await?,
+        }
+        Ok(())
+    }
+
+    /// A `CapacityLease`.
+    pub async fn add_lease(&self, name: &str, spec: &Value) -> Result<(), ApiError> {
+        let object = json!({
+            "apiVersion": "curfew.dev/v1alpha1", "kind": "CapacityLease", "metadata": {"name": name}, "spec": spec,
+        });
+        match self {
+            Self::Loopback(cluster) => drop(cluster.create(LEASES, "", &object)?),
+            Self::Real(real) => real.add_lease(&object).await?,
+        }
+        Ok(())
+    }
+
+    /// A Node as it is now; null if there is none.
+    pub async fn node(&self, name: &str) -> Result<Value, ApiError> {
+        Ok(match self {
+            Self::Loopback(cluster) => cluster.node(name).unwrap_or_default(),
+            Self::Real(real) => real.node(name).await?,
+        })
+    }
+
+    /// The deadline in force: what is written on the Node.
+    pub async fn deadline(&self, node: &str) -> Result<Option<Timestamp>, ApiError> {
+        let node = self.node(node).await?;
+        let written = node["metadata"]["annotations"][annotation::DEADLINE].as_str();
+        Ok(written.and_then(|text| text.parse().ok()))
+    }
+
+    /// The condition on the Node.
+    pub async fn shown(&self, node: &str) -> Result<Shown, ApiError> {
+        let node = self.node(node).await?;
+        let conditions = node["status"]["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let armed = conditions.iter().find(|c| c["type"] == annotation::WATCHDOG_ARMED);
+        let text = |field: &str| armed.and_then(|c| c[field].as_str()).unwrap_or_default().to_owned();
+        Ok(Shown { status: text("status"), reason: text("reason") })
+    }
+
+    /// Writes a deadline by hand.
+    pub async fn write_deadline(&self, node: &str, deadline: Timestamp) -> Result<(), ApiError> {
+        let text = deadline.to_string();
+        match self {
+            Self::Loopback(cluster) => drop(cluster.set_annotation(node, annotation::DEADLINE, Some(&text))?),
+            Self::Real(real) => real.annotate(node, annotation::DEADLINE, &text).await?,
+        }
+        Ok(())
+    }
+
+    /// Whether the server accepts connections and answers nothing, to everyone but this.
+    pub fn hang(&self, on: bool) {
+        match self {
+            Self::Loopback(cluster) => cluster.hang(on),
+            Self::Real(real) => real.hang(on),
+        }
+    }
+
+    /// What a machine's agent is given. On a real server this is the administrator's own credential: identities of
+    /// kubelets are not made up there.
+    pub fn node_kubeconfig(&self, node: &str, dir: &Path, form: NodeForm) -> Result<PathBuf, ApiError> {
+        match self {
+            Self::Loopback(cluster) => Ok(cluster.kubelet_files(node, dir, form, None)?),
+            Self::Real(real) => Ok(real.kubeconfig().to_owned()),
+        }
+    }
+
+    /// What the controller is given.
+    pub fn controller_kubeconfig(&self) -> Result<PathBuf, ApiError> {
+        match self {
+            Self::Loopback(cluster) => Ok(cluster.kubeconfig_for(&Identity::Controller, None)?),
+            Self::Real(real) => Ok(real.kubeconfig().to_owned()),
+        }
+    }
+
+    /// Whether a credential here tells which Node it belongs to.
+    #[must_use]
+    pub const fn credential_names_node(&self) -> bool {
+        matches!(self, Self::Loopback(_))
+    }
+
+    /// Removes what a stage created from somebody's cluster. The double goes as a whole.
+    pub async fn clear(&self, lease: &str, nodes: &[String]) -> Result<(), ApiError> {
+        match self {
+            Self::Loopback(_) => Ok(()),
+            Self::Real(real) => Ok(real.clear(lease, nodes).await?),
+        }
+    }
+}
+
+pub(crate) const LEASES: (&str, &str, &str) = ("curfew.dev", "v1alpha1", "capacityleases");

@@ -1,0 +1,138 @@
+//! A real API server: reached directly by the stage, and through a relay by everything on the stage.
+//!
+//! Uses the administrator's credential for everyone. Creates the CRD, Nodes and a lease there, and removes the latter
+//! two again.
+
+mod relay;
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use k8s_openapi::{
+    api::core::v1::Node,
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+};
+use kube::{
+    Api, Client, Config, Resource,
+    api::{DeleteParams, Patch, PatchParams, PostParams},
+    config::{KubeConfigOptions, Kubeconfig, KubeconfigError},
+};
+use serde_json::{Value, json};
+
+use curfew_controller::crd::CapacityLease;
+use relay::Relay;
+
+/// The server, and the relay in front of it.
+pub struct Real {
+    client: Client,
+    relay: Relay,
+    kubeconfig: PathBuf,
+}
+
+/// Why it did not work.
+#[derive(Debug, thiserror::Error)]
+pub enum RealError {
+    /// The kubeconfig.
+    #[error("failed to read the kubeconfig {}", .0.display())]
+    Kubeconfig(PathBuf, #[source] Box<KubeconfigError>),
+    /// It names no server that could be relayed.
+    #[error("the kubeconfig's current context names no server of the form https://HOST:PORT")]
+    Server,
+    /// The relay or its kubeconfig.
+    #[error("failed to set up the relay to the API server")]
+    Relay(#[from] io::Error),
+    /// The API.
+    #[error("the API server refused")]
+    Api(#[from] Box<kube::Error>),
+}
+
+impl Real {
+    pub(super) async fn connect(kubeconfig: &Path, dir: &Path) -> Result<Self, RealError> {
+        let failed = |error| RealError::Kubeconfig(kubeconfig.to_owned(), Box::new(error));
+        let mut file = Kubeconfig::read_from(kubeconfig).map_err(failed)?;
+        let config =
+            Config::from_custom_kubeconfig(file.clone(), &KubeConfigOptions::default()).await.map_err(failed)?;
+        let url = config.cluster_url.clone();
+        let host = url.host().ok_or(RealError::Server)?.to_owned();
+        let relay = Relay::open(format!("{host}:{}", url.port_u16().unwrap_or(443))).await?;
+        let current = file.current_context.clone().unwrap_or_default();
+        let context = file.contexts.iter().find(|c| c.name == current).and_then(|c| c.context.clone());
+        let name = context.map(|context| context.cluster).ok_or(RealError::Server)?;
+        let cluster = file.clusters.iter_mut().find(|c| c.name == name).and_then(|c| c.cluster.as_mut());
+        let cluster = cluster.ok_or(RealError::Server)?;
+        cluster.server = Some(format!("https://{}{}", relay.address, url.path().trim_end_matches('/')));
+        cluster.tls_server_name.get_or_insert(host.trim_matches(['[', ']']).to_owned());
+        let relayed = dir.join("relayed.kubeconfig");
+        // JSON is YAML.
+        fs::write(&relayed, serde_json::to_vec(&file).map_err(io::Error::from)?)?;
+        let client = Client::try_from(config).map_err(Box::new)?;
+        Ok(Self { client, relay, kubeconfig: relayed })
+    }
+
+    pub(super) fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+
+    pub(super) fn hang(&self, on: bool) {
+        self.relay.hang(on);
+    }
+
+    pub(super) async fn apply_definition(&self, definition: &CustomResourceDefinition) -> Result<(), RealError> {
+        let (api, name) = (Api::all(self.client.clone()), definition.meta().name.clone().unwrap_or_default());
+        let force = PatchParams::apply("curfew-sandbox").force();
+        let _: CustomResourceDefinition =
+            api.patch(&name, &force, &Patch::Apply(definition)).await.map_err(Box::new)?;
+        Ok(())
+    }
+
+    pub(super) async fn add_node(
+        &self,
+        name: &str,
+        provider_id: &str,
+        labels: &BTreeMap<String, String>,
+    ) -> Result<(), RealError> {
+        let node = json!({"metadata": {"name": name, "labels": labels}, "spec": {"providerID": provider_id}});
+        let node: Node = serde_json::from_value(node).map_err(io::Error::from)?;
+        self.nodes().create(&PostParams::default(), &node).await.map_err(Box::new)?;
+        Ok(())
+    }
+
+    pub(super) async fn add_lease(&self, object: &Value) -> Result<(), RealError> {
+        let lease: CapacityLease = serde_json::from_value(object.clone()).map_err(io::Error::from)?;
+        self.leases().create(&PostParams::default(), &lease).await.map_err(Box::new)?;
+        Ok(())
+    }
+
+    pub(super) async fn node(&self, name: &str) -> Result<Value, RealError> {
+        let node = self.nodes().get_opt(name).await.map_err(Box::new)?;
+        Ok(serde_json::to_value(node).map_err(io::Error::from)?)
+    }
+
+    pub(super) async fn annotate(&self, node: &str, key: &str, value: &str) -> Result<(), RealError> {
+        let patch = Patch::Merge(json!({"metadata": {"annotations": {key: value}}}));
+        self.nodes().patch_metadata(node, &PatchParams::default(), &patch).await.map_err(Box::new)?;
+        Ok(())
+    }
+
+    pub(super) async fn clear(&self, lease: &str, nodes: &[String]) -> Result<(), RealError> {
+        let gone = DeleteParams::default();
+        let release = Patch::Merge(json!({"metadata": {"finalizers": null}}));
+        drop(self.leases().patch_metadata(lease, &PatchParams::default(), &release).await);
+        drop(self.leases().delete(lease, &gone).await.map_err(Box::new)?);
+        for node in nodes {
+            drop(self.nodes().delete(node, &gone).await.map_err(Box::new)?);
+        }
+        Ok(())
+    }
+
+    fn nodes(&self) -> Api<Node> {
+        Api::all(self.client.clone())
+    }
+
+    fn leases(&self) -> Api<CapacityLease> {
+        Api::all(self.client.clone())
+    }
+}

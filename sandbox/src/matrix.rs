@@ -1,0 +1,74 @@
+//! Plays rows of the failure matrix, several at once, and prints each as it ends.
+
+use std::{path::PathBuf, process::ExitCode, sync::Arc};
+
+use tokio::{sync::Semaphore, task::JoinSet};
+
+use crate::{
+    programs::Programs,
+    scenario::{Row, Scenario},
+};
+
+/// What to play, and how to print it.
+pub(crate) struct Matrix {
+    pub(crate) scenarios: Vec<Scenario>,
+    pub(crate) programs: Programs,
+    pub(crate) kubeconfig: Option<PathBuf>,
+    pub(crate) json: bool,
+}
+
+impl Matrix {
+    /// Succeeds if every row held.
+    pub(crate) async fn play(self) -> ExitCode {
+        if !self.json {
+            println!("{}", heading(self.kubeconfig.is_some()));
+        }
+        let seats = Arc::new(Semaphore::new(AT_ONCE));
+        let mut playing = JoinSet::new();
+        for scenario in self.scenarios {
+            let (seats, programs, kubeconfig) = (Arc::clone(&seats), self.programs.clone(), self.kubeconfig.clone());
+            playing.spawn(async move {
+                let _seat = seats.acquire_owned().await;
+                (scenario, scenario.play(programs, kubeconfig).await)
+            });
+        }
+        let mut held = true;
+        while let Some(ended) = playing.join_next().await {
+            let Ok((scenario, result)) = ended else {
+                held = false;
+                continue;
+            };
+            let row = result.unwrap_or_else(|error| {
+                crate::report(scenario.name(), &error);
+                Row::unplayed(scenario.name())
+            });
+            held &= row.held;
+            println!("{}", if self.json { row.json() } else { line(scenario, &row) });
+        }
+        if held { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    }
+}
+
+fn heading(real: bool) -> String {
+    let identity = if real {
+        "On a real API server: every agent uses the given kubeconfig and --node-name, no kubelet's own credential.\n"
+    } else {
+        ""
+    };
+    format!(
+        "Each row: a cloud, a cluster, a real controller, a real agent; something is broken; the cloud's ledger tells.\n\
+         {identity}{:8} {:9} {:>12} {:>8}  {:6} BROKEN",
+        "ROW", "ENFORCED", "OVERSHOOT", "BOUND", "",
+    )
+}
+
+fn line(scenario: Scenario, row: &Row) -> String {
+    let overshoot = row.overshoot_seconds.map_or_else(|| "-".to_owned(), |seconds| format!("{seconds:+.3} s"));
+    let by = row.enforced_by.as_deref().unwrap_or(if row.gone { "nobody" } else { "(shown)" });
+    let held = if row.held { "held" } else { "BROKEN" };
+    let (name, bound, broken) = (scenario.name(), row.bound_seconds, scenario.broken());
+    format!("{name:8} {by:9} {overshoot:>12} {bound:>6} s  {held:6} {broken}")
+}
+
+/// Two cores bear so many stages without firing late.
+const AT_ONCE: usize = 5;

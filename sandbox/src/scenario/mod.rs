@@ -1,0 +1,137 @@
+//! The rows of the failure matrix that need no real machine, each in a file of its own: what is broken, and what is then
+//! measured. A row reads the cloud's ledger and the Node only.
+
+mod f0;
+mod f1;
+mod f10;
+mod f11;
+mod f2_seen;
+mod f3;
+mod f4_seen;
+mod f8;
+mod f9;
+mod row;
+
+use std::{path::PathBuf, time::Duration};
+
+use crate::{
+    programs::Programs,
+    stage::{Setup, Stage, StageError},
+};
+
+pub use row::Row;
+
+/// A row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Scenario {
+    /// Nothing is broken: the lease ends, and the agent enforces.
+    #[value(name = "F0")]
+    F0,
+    /// The controller is killed.
+    #[value(name = "F1")]
+    F1,
+    /// The agent is killed: shown in time.
+    #[value(name = "F2-seen")]
+    F2Seen,
+    /// Controller and agent are killed: the backstop fires.
+    #[value(name = "F3")]
+    F3,
+    /// The machine's token loses its right to write: shown in time.
+    #[value(name = "F4-seen")]
+    F4Seen,
+    /// The ledger cannot be written, and the agent is killed and started again.
+    #[value(name = "F8")]
+    F8,
+    /// The provider's API is down around the deadline.
+    #[value(name = "F9")]
+    F9,
+    /// The server is locked at the deadline, and protected afterwards.
+    #[value(name = "F10")]
+    F10,
+    /// The API server accepts connections and never answers.
+    #[value(name = "F11")]
+    F11,
+}
+
+impl Scenario {
+    /// All of them, the longest first: started in this order they end at about the same time.
+    pub const ALL: [Self; 9] = [
+        Self::F9,
+        Self::F8,
+        Self::F3,
+        Self::F2Seen,
+        Self::F10,
+        Self::F0,
+        Self::F1,
+        Self::F11,
+        Self::F4Seen,
+    ];
+
+    /// As the matrix names it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::F0 => "F0",
+            Self::F1 => "F1",
+            Self::F2Seen => "F2-seen",
+            Self::F3 => "F3",
+            Self::F4Seen => "F4-seen",
+            Self::F8 => "F8",
+            Self::F9 => "F9",
+            Self::F10 => "F10",
+            Self::F11 => "F11",
+        }
+    }
+
+    /// What is broken, in words.
+    #[must_use]
+    pub const fn broken(self) -> &'static str {
+        match self {
+            Self::F0 => "nothing: the lease ends",
+            Self::F1 => "controller killed (-9)",
+            Self::F2Seen => "agent killed (-9): shown as HeartbeatStale",
+            Self::F3 => "controller and agent killed (-9)",
+            Self::F4Seen => "token made read-only: shown as AuthorityDenied",
+            Self::F8 => "ledger directories read-only, agent killed and restarted; then the lease ends",
+            Self::F9 => "provider's API down around the deadline (25 s here; 2 min in the matrix)",
+            Self::F10 => "server locked at the deadline, then protected",
+            Self::F11 => "API server accepts and never answers",
+        }
+    }
+
+    /// Long enough to arm first; in the rows that do not wait for its end, long enough not to matter.
+    const fn lease(self) -> Duration {
+        match self {
+            Self::F0 => Duration::from_secs(40),
+            Self::F8 => Duration::from_secs(65),
+            _ => Duration::from_mins(30),
+        }
+    }
+
+    /// Plays the row on a stage of its own.
+    pub async fn play(self, programs: Programs, kubeconfig: Option<PathBuf>) -> Result<Row, StageError> {
+        let setup = Setup { kubeconfig, ..Setup::new(programs, self.lease()) };
+        let stage = Stage::set(setup).await?;
+        let row = self.play_on(&stage).await;
+        if !row.as_ref().is_ok_and(|row| row.held) {
+            eprintln!("{}: did not hold. What the programs logged:\n{}", self.name(), stage.logs());
+        }
+        stage.clear().await?;
+        row
+    }
+
+    async fn play_on(self, stage: &Stage) -> Result<Row, StageError> {
+        stage.armed().await?;
+        match self {
+            Self::F0 => f0::play(stage).await,
+            Self::F1 => f1::play(stage).await,
+            Self::F2Seen => f2_seen::play(stage).await,
+            Self::F3 => f3::play(stage).await,
+            Self::F4Seen => f4_seen::play(stage).await,
+            Self::F8 => f8::play(stage).await,
+            Self::F9 => f9::play(stage).await,
+            Self::F10 => f10::play(stage).await,
+            Self::F11 => f11::play(stage).await,
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The result of a row, and when it counts as held. Pure.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::{
+    machine::{AGENT, BACKSTOP},
+    stage::Gone,
+};
+
+/// What happened, measured by the cloud.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Row {
+    /// As the failure matrix names it.
+    pub scenario: &'static str,
+    /// Whether the server was deleted.
+    pub gone: bool,
+    /// Whose token the accepted DELETE carried: `agent` or `backstop`. Null if nothing was deleted.
+    pub enforced_by: Option<String>,
+    /// Seconds from the deadline in force on the Node to the accepted DELETE; negative is too early. In a `-seen` row:
+    /// seconds from the fault to its being shown. Null if neither came.
+    pub overshoot_seconds: Option<f64>,
+    /// What [`Row::overshoot_seconds`] may be at most.
+    pub bound_seconds: f64,
+    /// By the right layer, not early, within the bound; in a `-seen` row: shown in time, and nothing deleted.
+    pub held: bool,
+}
+
+/// Which layer a row expects to enforce.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Layer {
+    Agent,
+    Backstop,
+}
+
+impl Row {
+    /// A row that ends with a machine's end.
+    pub(super) fn ended(scenario: &'static str, gone: Option<Gone>, by: Layer, bound: Duration) -> Self {
+        let by = match by {
+            Layer::Agent => AGENT,
+            Layer::Backstop => BACKSTOP,
+        };
+        let (overshoot, bound) = (gone.as_ref().and_then(Gone::overshoot), bound.as_secs_f64());
+        let in_time = overshoot.is_some_and(|seconds| (0.0..=bound).contains(&seconds));
+        let enforced_by = gone.map(|gone| gone.by);
+        Self {
+            scenario,
+            gone: enforced_by.is_some(),
+            held: in_time && enforced_by.as_deref() == Some(by),
+            enforced_by,
+            overshoot_seconds: overshoot.map(rounded),
+            bound_seconds: rounded(bound),
+        }
+    }
+
+    /// A row that could not be played: a promise that was not seen to be kept is not kept.
+    pub(crate) const fn unplayed(scenario: &'static str) -> Self {
+        Self { scenario, gone: false, enforced_by: None, overshoot_seconds: None, bound_seconds: 0.0, held: false }
+    }
+
+    /// As one line of JSON.
+    #[must_use]
+    pub fn json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// A row that ends with something being shown. `after`: how long that took; `gone`: whether the machine is.
+    pub(super) fn seen(scenario: &'static str, after: Option<Duration>, bound: Duration, gone: bool) -> Self {
+        Self {
+            scenario,
+            gone,
+            enforced_by: None,
+            overshoot_seconds: after.map(|after| rounded(after.as_secs_f64())),
+            bound_seconds: rounded(bound.as_secs_f64()),
+            held: !gone && after.is_some_and(|after| after <= bound),
+        }
+    }
+}
+
+/// To milliseconds: the clocks tell no more.
+fn rounded(seconds: f64) -> f64 {
+    (seconds * 1000.0).round() / 1000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::{SignedDuration, Timestamp};
+
+    fn gone(by: &str, late_millis: i64) -> Option<Gone> {
+        let deadline = Timestamp::constant(1_796_068_800, 0);
+        let at = deadline + SignedDuration::from_millis(late_millis);
+        Some(Gone { at, by: by.into(), deadline: Some(deadline) })
+    }
+
+    fn held(gone: Option<Gone>) -> bool {
+        Row::ended("F1", gone, Layer::Agent, Duration::from_secs(1)).held
+    }
+
+    #[test]
+    fn a_row_holds_only_if_the_right_layer_enforced_in_time_and_not_early() {
+        assert!(held(gone(AGENT, 20)));
+        assert!(!held(gone(AGENT, -1)), "early");
+        assert!(!held(gone(AGENT, 1_001)), "late");
+        assert!(!held(gone(BACKSTOP, 20)), "another layer");
+        assert!(!held(None), "never");
+        assert!(!held(Some(Gone { deadline: None, ..gone(AGENT, 20).unwrap() })), "without a deadline");
+    }
+
+    #[test]
+    fn a_row_is_spelled_as_promised() {
+        let row = Row::ended("F1", gone(AGENT, 20), Layer::Agent, Duration::from_secs(1));
+        assert_eq!(
+            serde_json::to_string(&row).unwrap(),
+            r#"{"scenario":"F1","gone":true,"enforcedBy":"agent","overshootSeconds":0.02,"boundSeconds":1.0,"held":true}"#
+        );
+    }
+
+    #[test]
+    fn a_fault_counts_as_seen_only_in_time_and_while_the_machine_lives() {
+        let seen = |after, gone| Row::seen("F2-seen", after, Duration::from_secs(32), gone).held;
+        assert!(seen(Some(Duration::from_secs(31)), false));
+        assert!(!seen(Some(Duration::from_secs(33)), false));
+        assert!(!seen(Some(Duration::from_secs(31)), true));
+        assert!(!seen(None, false));
+    }
+}

@@ -1,0 +1,273 @@
+//! One cloud, one cluster, a controller, machines and a lease that holds them: set up, broken, and watched from outside.
+
+use std::{
+    collections::BTreeMap,
+    io,
+    path::{Path, PathBuf},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use jiff::Timestamp;
+use serde_json::json;
+use tempfile::TempDir;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::{
+    api::{Api, ApiError, Shown},
+    cloud::{Caller, Cloud, Entry, Options},
+    machine::{Machine, MachineError, Spec},
+    process::Process,
+    programs::Programs,
+};
+
+/// What to set up.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The executables.
+    pub programs: Programs,
+    /// A real API server, by its administrator's kubeconfig. None: the loopback cluster.
+    pub kubeconfig: Option<PathBuf>,
+    /// How many machines.
+    pub machines: usize,
+    /// The lease's duration.
+    pub lease: Duration,
+    /// `renewInterval` and `slack`.
+    pub watchdog: (Duration, Duration),
+    /// What the machines are called.
+    pub name: String,
+}
+
+impl Setup {
+    /// One machine, and the shortest renewals there are.
+    #[must_use]
+    pub fn new(programs: Programs, lease: Duration) -> Self {
+        let watchdog = (Duration::from_secs(10), Duration::from_secs(11));
+        Self { programs, kubeconfig: None, machines: 1, lease, watchdog, name: unique("stage") }
+    }
+}
+
+/// Why the stage is not what was asked for.
+#[derive(Debug, thiserror::Error)]
+pub enum StageError {
+    /// A directory, a port or a process.
+    #[error("failed to set the stage")]
+    Set(#[from] io::Error),
+    /// The cluster.
+    #[error("the stage's cluster failed")]
+    Api(#[from] ApiError),
+    /// A machine.
+    #[error("the stage has no machine")]
+    Machine(#[from] MachineError),
+    /// Something that should have come to show did not.
+    #[error("{what} did not come within {} s; it shows {status} {reason}", .within.as_secs())]
+    Missed {
+        /// What was awaited.
+        what: String,
+        /// For how long.
+        within: Duration,
+        /// The condition's status.
+        status: String,
+        /// The condition's reason.
+        reason: String,
+    },
+}
+
+/// The end of a machine, as the cloud saw it.
+#[derive(Clone, Debug)]
+pub struct Gone {
+    /// When the DELETE was accepted.
+    pub at: Timestamp,
+    /// Whose token it carried.
+    pub by: String,
+    /// The deadline that was in force.
+    pub deadline: Option<Timestamp>,
+}
+
+impl Gone {
+    /// Seconds from the deadline in force. Negative: too early.
+    #[must_use]
+    pub fn overshoot(&self) -> Option<f64> {
+        self.deadline.map(|deadline| self.at.duration_since(deadline).as_secs_f64())
+    }
+}
+
+/// The stage.
+pub struct Stage {
+    /// The cloud.
+    pub cloud: Cloud,
+    /// The cluster.
+    pub api: Api,
+    /// The machines.
+    pub machines: Vec<Machine>,
+    /// Name of the lease.
+    pub lease: String,
+    controller: Mutex<Option<Process>>,
+    programs: Programs,
+    dir: TempDir,
+}
+
+impl Stage {
+    /// Sets everything up. Returns at once: nothing need be armed yet.
+    pub async fn set(setup: Setup) -> Result<Self, StageError> {
+        let dir = tempfile::Builder::new().prefix("curfew-sandbox-").tempdir()?;
+        let cloud = Cloud::start(Options::default()).await?;
+        let api = match &setup.kubeconfig {
+            None => Api::loopback(&dir.path().join("cluster")).await?,
+            Some(path) => Api::real(path, dir.path()).await?,
+        };
+        let (controller, machines, lease) = (Mutex::new(None), Vec::new(), setup.name.clone());
+        let mut stage = Self { cloud, api, machines, lease, controller, programs: setup.programs.clone(), dir };
+        stage.start_controller()?;
+        for number in 1..=setup.machines {
+            let spec = Spec::fast(format!("{}-{number}", stage.lease), stage.labels());
+            stage.rent(spec).await?;
+        }
+        stage.hold(&setup).await?;
+        Ok(stage)
+    }
+
+    /// Adds a machine.
+    pub async fn rent(&mut self, spec: Spec) -> Result<&Machine, StageError> {
+        let machine = Machine::rent(spec, &self.cloud, &self.api, &self.programs, self.dir.path()).await?;
+        Ok(self.machines.push_mut(machine))
+    }
+
+    /// Labels by which the lease finds its Nodes.
+    #[must_use]
+    pub fn labels(&self) -> BTreeMap<String, String> {
+        [("sandbox".to_owned(), self.lease.clone())].into()
+    }
+
+    async fn hold(&self, setup: &Setup) -> Result<(), StageError> {
+        let seconds = |span: Duration| format!("{}s", span.as_secs());
+        let spec = json!({
+            "duration": seconds(setup.lease),
+            "watchdog": {"renewInterval": seconds(setup.watchdog.0), "slack": seconds(setup.watchdog.1)},
+            "adopt": {"nodeSelector": self.labels()},
+        });
+        Ok(self.api.add_lease(&self.lease, &spec).await?)
+    }
+
+    /// Starts the controller, unless it runs.
+    pub fn start_controller(&self) -> Result<(), StageError> {
+        let mut controller = self.controller.lock().unwrap_or_else(PoisonError::into_inner);
+        if controller.is_none() {
+            let mut command = self.programs.controller();
+            command.args(["run", "--admin-address", "off", "--kubeconfig"]).arg(self.api.controller_kubeconfig()?);
+            *controller = Some(Process::start(command, &self.dir.path().join("controller.log"))?);
+        }
+        Ok(())
+    }
+
+    /// `kill -9`.
+    pub fn kill_controller(&self) {
+        self.controller.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
+    /// The first machine; rows that break one thing have one.
+    ///
+    /// # Panics
+    /// If the stage has none.
+    #[must_use]
+    pub fn machine(&self) -> &Machine {
+        &self.machines[0]
+    }
+
+    /// Waits until every machine shows as armed.
+    pub async fn armed(&self) -> Result<(), StageError> {
+        for machine in &self.machines {
+            self.shows(&machine.name, ("True", ""), ARMS_WITHIN).await?;
+        }
+        Ok(())
+    }
+
+    /// Waits until the Node's condition has this status and, unless empty, this reason. Returns how long that took.
+    pub async fn shows(
+        &self,
+        node: &str,
+        (status, reason): (&str, &str),
+        within: Duration,
+    ) -> Result<Duration, StageError> {
+        let begun = Instant::now();
+        loop {
+            let shown = self.api.shown(node).await?;
+            if shown.status == status && (reason.is_empty() || shown.reason == reason) {
+                return Ok(begun.elapsed());
+            }
+            if begun.elapsed() > within {
+                let what = format!("WatchdogArmed={status} {reason} on {node}");
+                let Shown { status, reason } = shown;
+                return Err(StageError::Missed { what, within, status, reason });
+            }
+            sleep(LOOK).await;
+        }
+    }
+
+    /// The deadline in force on a machine's Node; waits for the first one.
+    pub async fn deadline(&self, machine: &Machine) -> Result<Timestamp, StageError> {
+        let first = async {
+            loop {
+                if let Some(deadline) = self.api.deadline(&machine.name).await? {
+                    return Ok(deadline);
+                }
+                sleep(LOOK).await;
+            }
+        };
+        timeout(ARMS_WITHIN, first).await.unwrap_or_else(|_| {
+            let what = format!("a deadline on {}", machine.name);
+            Err(StageError::Missed { what, within: ARMS_WITHIN, status: String::new(), reason: String::new() })
+        })
+    }
+
+    /// Waits for the end of a machine.
+    pub async fn gone(&self, machine: &Machine, within: Duration) -> Result<Option<Gone>, StageError> {
+        let Some(at) = self.cloud.wait_gone(machine.id, within).await else { return Ok(None) };
+        let deadline = self.api.deadline(&machine.name).await?;
+        let path = format!("/v1/servers/{}", machine.id);
+        let deletes = |entry: &Entry| entry.method == "DELETE" && entry.path == path && entry.status < 300;
+        let by = self.cloud.ledger().into_iter().find(|entry| deletes(entry)).map(|entry| entry.caller);
+        let by = match by {
+            Some(Caller::Known { holder, .. }) => holder,
+            other => format!("{other:?}"),
+        };
+        Ok(Some(Gone { at, by, deadline }))
+    }
+
+    /// Waits for a moment of the wall clock.
+    pub async fn until(&self, at: Timestamp) {
+        let left = at.duration_since(crate::clock::now());
+        sleep(Duration::try_from(left).unwrap_or_default()).await;
+    }
+
+    /// Where its files are, while it stands.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// What controller, agents and backstops logged.
+    #[must_use]
+    pub fn logs(&self) -> String {
+        let controller = std::fs::read_to_string(self.dir.path().join("controller.log")).unwrap_or_default();
+        self.machines.iter().fold(controller, |text, machine| text + &machine.log())
+    }
+
+    /// Removes what was created in somebody's cluster.
+    pub async fn clear(&self) -> Result<(), StageError> {
+        let nodes: Vec<String> = self.machines.iter().map(|machine| machine.name.clone()).collect();
+        Ok(self.api.clear(&self.lease, &nodes).await?)
+    }
+}
+
+/// A name that no other stage of this or another process uses.
+fn unique(prefix: &str) -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(1);
+    format!("{prefix}-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+const ARMS_WITHIN: Duration = Duration::from_secs(60);
+const LOOK: Duration = Duration::from_millis(50);

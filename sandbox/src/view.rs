@@ -1,0 +1,115 @@
+//! What a person sees of machines: a table, and a terminal on which it is redrawn in place. The table is pure.
+
+use std::io::{IsTerminal, Write, stdout};
+
+use jiff::Timestamp;
+
+use crate::{api::Shown, stage::Gone};
+
+/// One machine as the cluster and the cloud show it.
+#[derive(Clone, Debug)]
+pub(crate) struct Sight {
+    pub(crate) name: String,
+    pub(crate) server: u64,
+    pub(crate) shown: Shown,
+    pub(crate) deadline: Option<Timestamp>,
+    pub(crate) gone: Option<Gone>,
+}
+
+/// The table at `now`; without it, without countdown.
+pub(crate) fn table(sights: &[Sight], now: Option<Timestamp>) -> Vec<String> {
+    let head = format!("  {:12} {:12} {:26} {:9} {:>8}   {}", "MACHINE", "SERVER", "ARMED", "DEADLINE", "LEFT", "");
+    std::iter::once(head).chain(sights.iter().map(|sight| line(sight, now))).collect()
+}
+
+fn line(sight: &Sight, now: Option<Timestamp>) -> String {
+    let Sight { name, server, shown, deadline, gone } = sight;
+    let armed = match (shown.status.as_str(), gone) {
+        (_, Some(_)) => "-".to_owned(),
+        ("", None) => "not yet".to_owned(),
+        (status, None) => format!("{status} {}", shown.reason),
+    };
+    let at = deadline.map_or_else(|| "-".to_owned(), |at| at.strftime("%H:%M:%S").to_string());
+    let left = match (deadline, gone, now) {
+        (Some(at), None, Some(now)) => format!("{:.1} s", at.duration_since(now).as_secs_f64()),
+        _ => String::new(),
+    };
+    let end = gone.as_ref().map_or_else(String::new, |gone| {
+        let late = gone.overshoot().unwrap_or_default();
+        format!("gone: by the {}, {late:.3} s after the deadline", gone.by)
+    });
+    format!("  {name:12} {server:<12} {armed:26} {at:9} {left:>8}   {end}").trim_end().to_owned()
+}
+
+/// Standard output: redrawn on a terminal, elsewhere each new state once.
+pub(crate) struct Screen {
+    terminal: bool,
+    drawn: usize,
+}
+
+impl Screen {
+    pub(crate) fn new() -> Self {
+        Self { terminal: stdout().is_terminal(), drawn: 0 }
+    }
+
+    /// Whether what was drawn can be drawn over.
+    pub(crate) const fn redraws(&self) -> bool {
+        self.terminal
+    }
+
+    /// A line that stays.
+    pub(crate) fn say(&mut self, text: &str) {
+        self.erase();
+        println!("{text}");
+    }
+
+    /// Lines that the next call replaces, where the screen can.
+    pub(crate) fn draw(&mut self, lines: &[String]) {
+        self.erase();
+        lines.iter().for_each(|line| println!("{line}"));
+        self.drawn = if self.terminal { lines.len() } else { 0 };
+    }
+
+    /// What was drawn last stays.
+    pub(crate) const fn keep(&mut self) {
+        self.drawn = 0;
+    }
+
+    fn erase(&mut self) {
+        if self.drawn > 0 {
+            // Cursor up so many lines, and clear from there to the end of the screen.
+            print!("\x1b[{}A\x1b[J", self.drawn);
+            // A terminal that is gone has nobody who looks.
+            let _ = stdout().flush();
+            self.drawn = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::SignedDuration;
+
+    #[test]
+    fn a_machine_that_is_gone_names_who_enforced_and_how_late() {
+        let deadline = Timestamp::constant(1_796_068_800, 0);
+        let gone = Gone {
+            at: deadline + SignedDuration::from_millis(12),
+            by: "agent".into(),
+            deadline: Some(deadline),
+        };
+        let alive = Sight {
+            name: "burst-1".into(),
+            server: 3_000_000_001,
+            shown: Shown { status: "True".into(), reason: "Armed".into() },
+            deadline: Some(deadline),
+            gone: None,
+        };
+        let now = Some(deadline - SignedDuration::from_millis(4_500));
+        assert!(table(std::slice::from_ref(&alive), now)[1].contains("True Armed"));
+        assert!(table(std::slice::from_ref(&alive), now)[1].ends_with("20:00:00     4.5 s"));
+        let line = table(&[Sight { gone: Some(gone), ..alive }], now)[1].clone();
+        assert!(line.ends_with("gone: by the agent, 0.012 s after the deadline"), "{line}");
+    }
+}
