@@ -37,6 +37,8 @@ pub struct Setup {
     pub lease: Duration,
     /// `renewInterval` and `slack`.
     pub watchdog: (Duration, Duration),
+    /// Between two runs of each machine's backstop.
+    pub check_every: Duration,
     /// What the machines are called.
     pub name: String,
 }
@@ -46,7 +48,8 @@ impl Setup {
     #[must_use]
     pub fn new(programs: Programs, lease: Duration) -> Self {
         let watchdog = (Duration::from_secs(10), Duration::from_secs(11));
-        Self { programs, kubeconfig: None, machines: 1, lease, watchdog, name: unique("stage") }
+        let (check_every, name) = (Duration::from_secs(5), unique("stage"));
+        Self { programs, kubeconfig: None, machines: 1, lease, watchdog, check_every, name }
     }
 }
 
@@ -124,7 +127,7 @@ impl Stage {
         stage.start_controller()?;
         for number in 1..=setup.machines {
             let spec = Spec::fast(format!("{}-{number}", stage.lease), stage.labels());
-            stage.rent(spec).await?;
+            stage.rent(Spec { check_every: Some(setup.check_every), ..spec }).await?;
         }
         stage.hold(&setup).await?;
         Ok(stage)

@@ -108,9 +108,18 @@ impl Scenario {
         }
     }
 
+    /// PID 1's timer: fast where the backstop is what is seen. Where the agent has to try again and again, the second
+    /// layer, which would join in, is given no turn.
+    const fn check_every(self) -> Duration {
+        match self {
+            Self::F9 | Self::F10 => Duration::from_mins(5),
+            _ => Duration::from_secs(5),
+        }
+    }
+
     /// Plays the row on a stage of its own.
     pub async fn play(self, programs: Programs, kubeconfig: Option<PathBuf>) -> Result<Row, StageError> {
-        let setup = Setup { kubeconfig, ..Setup::new(programs, self.lease()) };
+        let setup = Setup { kubeconfig, check_every: self.check_every(), ..Setup::new(programs, self.lease()) };
         let stage = Stage::set(setup).await?;
         let row = self.play_on(&stage).await;
         if !row.as_ref().is_ok_and(|row| row.held) {
