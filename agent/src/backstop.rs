@@ -128,7 +128,7 @@ async fn due(
 
 /// Asks until the API server answers.
 async fn confirm(config: &Config, parts: &Parts, machine: &Machine, state: &mut Restored) {
-    let api = follow::api(config, &parts.transport).await;
+    let api = follow::api(config, parts).await;
     let node = follow::name(config, &api).await;
     let seen = loop {
         match api.read(&node).await {

@@ -3,7 +3,7 @@
 //! Reads are consistent GETs, or a watch continued from one. Nothing here decides when to fire, and nothing here can
 //! stop the fuse: whatever fails is tried again for ever, and the last good deadline stands.
 
-use std::{cell::Cell, time::Duration};
+use std::{cell::Cell, sync::Arc, time::Duration};
 
 use curfew_contract::{Instruction, Note, Refusal};
 use tokio::sync::watch;
@@ -14,8 +14,8 @@ use crate::{
     config::Config,
     fuse::{FuseHandle, Tell},
     journal,
-    net::Options,
     node::{ApiError, Ended, Event, NodeApi, NodeName, Options as NodeOptions, Seen},
+    parts::Parts,
     standing::Standing,
     time::Wall,
 };
@@ -151,7 +151,7 @@ impl Follower {
                 Ok(seen) => self.take(&seen, true),
                 Err(ApiError::NotFound { .. }) => self.fuse.tell(Tell::NothingNew),
                 Err(error) => {
-                    tracing::warn!(error = journal::chain(&error), "the deadline cannot be confirmed")
+                    tracing::warn!(error = journal::chain(&error), "the deadline cannot be confirmed");
                 }
             }
             tokio::time::sleep(CONFIRM_AGAIN).await;
@@ -171,7 +171,7 @@ pub fn deadline(seen: &Seen, own: &str, best: Wall) -> Result<Option<Wall>, Refu
 }
 
 /// How to reach the API server, once there is a kubeconfig: the machine may join long after the agent's start.
-pub async fn api(config: &Config, transport: &Options) -> NodeApi {
+pub async fn api(config: &Config, parts: &Parts) -> NodeApi {
     let kubeconfig = loop {
         match config.kubeconfig() {
             Some(path) => break path.to_owned(),
@@ -180,9 +180,9 @@ pub async fn api(config: &Config, transport: &Options) -> NodeApi {
     };
     NodeApi::new(NodeOptions {
         kubeconfig,
-        proxies: transport.proxies.clone(),
-        best_time: transport.best_time.clone(),
-        dates_ignored: transport.dates_ignored.clone(),
+        proxies: parts.transport.proxies.clone(),
+        best_time: Arc::clone(&parts.transport.best_time),
+        dates_ignored: Arc::clone(&parts.cluster_dates_ignored),
         silence: WATCH_SILENCE,
     })
 }

@@ -16,9 +16,9 @@ use crate::{
     follow::Follower,
     fuse::{FuseHandle, Tell, View},
     journal,
-    net::DatesIgnored,
     node::{NodeApi, NodeName},
     notify,
+    parts::Parts,
     standing::Standing,
     status::LastWord,
     time::{Boot, Reading, Wall},
@@ -78,8 +78,8 @@ pub struct Pulse<'a> {
     pub notes: Vec<Note>,
     /// Which boot this is.
     pub boot_id: Option<String>,
-    /// Certificates accepted outside their dates.
-    pub dates_ignored: &'a DatesIgnored,
+    /// What was built from the options.
+    pub parts: &'a Parts,
 }
 
 impl Pulse<'_> {
@@ -93,7 +93,7 @@ impl Pulse<'_> {
     }
 
     fn compose_from(&self, view: &View) -> Heartbeat {
-        let ignored = self.dates_ignored.is_current().then_some(Note::TlsDatesIgnored);
+        let ignored = self.parts.dates_ignored().then_some(Note::TlsDatesIgnored);
         let notes = self.notes.iter().copied().chain(self.follower.note()).chain(ignored);
         let left = self.backstop();
         compose(self.config, view, &self.standing.borrow(), left, notes, clocks::read())

@@ -27,6 +27,8 @@ pub struct Parts {
     pub ledger: Ledger,
     /// How to connect to the provider: strict about dates.
     pub transport: Options,
+    /// Whether the API server was believed in spite of its certificate's dates.
+    pub cluster_dates_ignored: Arc<DatesIgnored>,
     metadata: String,
 }
 
@@ -51,8 +53,15 @@ impl Parts {
                 best_time,
                 dates_ignored: Arc::new(DatesIgnored::default()),
             },
+            cluster_dates_ignored: Arc::new(DatesIgnored::default()),
             metadata: config.metadata.clone(),
         }
+    }
+
+    /// Whether a certificate was accepted in spite of its dates.
+    #[must_use]
+    pub fn dates_ignored(&self) -> bool {
+        self.transport.dates_ignored.is_current() || self.cluster_dates_ignored.is_current()
     }
 
     /// The machine by its firmware's word.

@@ -133,10 +133,10 @@ async fn stay(
         follower: &follower,
         notes,
         boot_id: clocks::boot_id(),
-        dates_ignored: &parts.transport.dates_ignored,
+        parts,
     };
     let in_the_cluster = async {
-        let api = follow::api(config, &parts.transport).await;
+        let api = follow::api(config, parts).await;
         let node = follow::name(config, &api).await;
         tracing::info!(%node, "this machine's Node is known");
         tokio::join!(

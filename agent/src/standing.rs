@@ -4,7 +4,7 @@
 //! start and then hourly. Deletes nothing. Until both have succeeded the machine shows as unarmed, hours before it
 //! matters.
 
-use std::{sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use curfew_contract::{Authority, Identity, Note};
 use curfew_provider::{Answer, Caller, Driver, Outcome, Server, Token};
@@ -63,6 +63,8 @@ pub struct Probed {
     pub rented_by_us: bool,
     /// Under a quarter of the project's rate limit is left.
     pub budget_is_low: bool,
+    /// Where the provider answered, for a day when the name service does not.
+    pub address: Option<SocketAddr>,
 }
 
 /// Asks the provider.
@@ -114,7 +116,8 @@ impl Prober {
         let written = self.write(&transport, &server, &token).await?;
         self.credential.found_good(token);
         let budget_is_low = written.budget().is_some_and(curfew_provider::RateBudget::is_low);
-        Ok(Probed { server, rented_by_us: consent.rented_by_us, budget_is_low })
+        let address = transport.last_address();
+        Ok(Probed { server, rented_by_us: consent.rented_by_us, budget_is_low, address })
     }
 
     async fn write(
@@ -226,6 +229,9 @@ async fn look(
         machine.consented = true;
         fuse.tell(Tell::Machine(machine.clone()));
         tracing::info!(%server, name = found.server.name, "armed: this server consented and the token may delete it");
+    }
+    if let Some(address) = found.address {
+        fuse.tell(Tell::Address(address));
     }
     if let (true, Some(created)) = (found.rented_by_us, found.server.created) {
         fuse.tell(Tell::Created(created.into()));

@@ -1,6 +1,6 @@
 //! The only file that writes to the cluster. Each call has a time-out and says which object it was about.
 
-use std::{sync::Arc, time::Duration};
+use std::{error::Error, time::Duration};
 
 use curfew_contract::{Instruction, annotation};
 use k8s_openapi::api::core::v1 as core;
@@ -25,7 +25,7 @@ pub(crate) struct Cluster {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     #[error("failed to {0}")]
-    Refused(&'static str, #[source] Arc<kube::Error>),
+    Refused(&'static str, #[source] Box<kube::Error>),
     #[error("failed to {0}: no answer within {CALL:?}")]
     NoAnswer(&'static str),
 }
@@ -41,11 +41,16 @@ impl Failure {
         matches!(self, Self::Refused(_, error) if matches!(&**error, kube::Error::Api(status) if status.code == 404))
     }
 
-    /// The whole chain in one line, for a condition or an event.
+    /// What failed and why, in one line, for a condition or the log.
     pub(crate) fn line(&self) -> String {
-        let causes = std::iter::successors(std::error::Error::source(self), |cause| cause.source());
-        causes.fold(self.to_string(), |line, cause| format!("{line}: {cause}"))
+        self.source().map_or_else(|| self.to_string(), |cause| format!("{self}: {}", root(cause)))
     }
+}
+
+/// The innermost cause. The ones around it come from libraries, and repeat it.
+pub(crate) fn root(error: &(dyn Error + 'static)) -> String {
+    let innermost = std::iter::successors(Some(error), |cause| (*cause).source()).last();
+    innermost.map(ToString::to_string).unwrap_or_default()
 }
 
 impl Cluster {
@@ -134,7 +139,7 @@ async fn within<T>(
     call: impl Future<Output = Result<T, kube::Error>>,
 ) -> Result<T, Failure> {
     match tokio::time::timeout(CALL, call).await {
-        Ok(answer) => answer.map_err(|error| Failure::Refused(what, Arc::new(error))),
+        Ok(answer) => answer.map_err(|error| Failure::Refused(what, Box::new(error))),
         Err(_) => Err(Failure::NoAnswer(what)),
     }
 }

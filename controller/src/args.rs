@@ -39,7 +39,12 @@ pub(crate) struct RunArgs {
     pub(crate) admin_address: AdminAddress,
 
     /// What is logged, as `RUST_LOG` would say it: `info`, `curfew_controller=debug,kube=info`.
-    #[arg(long, env = "CURFEW_LOG", value_name = "FILTER", default_value = "info,kube=warn")]
+    #[arg(
+        long,
+        env = "CURFEW_LOG",
+        value_name = "FILTER",
+        default_value = "info,kube_client=off,kube_runtime=error"
+    )]
     pub(crate) log: String,
 
     /// How it is logged.

@@ -64,22 +64,18 @@ impl Sighting {
 /// Judges a Node's heartbeat.
 pub(crate) fn judge(node: &Node, reading: Reading) -> Judgement {
     let beat = node.sighting.as_ref().and_then(|sighting| Some((sighting, sighting.beat.as_ref().ok()?)));
-    let unseen_for = node.unseen_since.map_or(SignedDuration::ZERO, |since| reading.up.since(since));
+    let unseen_for = |now| beat.map(|(sighting, beat)| node.unseen_for(beat, sighting.seen, now));
     let expected = Expected {
         provider_id: node.provider_id(),
         deadline: reading.now.and_then(|now| node.deadline(now)),
-        deadline_unseen_for: unseen_for,
+        deadline_unseen_for: reading.now.and_then(unseen_for).unwrap_or_default(),
     };
     let Some((sighting, beat)) = beat else {
         return Judgement { assessment: assess(None, Freshness::Stale, expected), until: None };
     };
     let (freshness, stale_at) = sighting.freshness(beat.window(), reading);
-    let unseen_at = node.unseen_since.map(|since| since.after(beat.period()));
-    let until = [Some(stale_at), unseen_at].into_iter().flatten().filter(|at| *at >= reading.up).min();
-    Judgement {
-        assessment: assess(Some(beat), freshness, expected),
-        until: until.map(|at| at.after(JUST_AFTER)),
-    }
+    let until = (freshness == Freshness::Fresh).then(|| stale_at.after(JUST_AFTER));
+    Judgement { assessment: assess(Some(beat), freshness, expected), until }
 }
 
 /// The condition to write on a Node, if the one that stands does not say it.
@@ -88,9 +84,12 @@ pub(crate) fn to_write(node: &Node, judgement: &Judgement, now: Timestamp) -> Op
     let (status, reason) = words(judgement.assessment);
     let told = stands.filter(|known| known.status == status && known.reason.as_deref() == Some(reason));
     let message = message(node, judgement.assessment);
-    let written = told.and_then(|known| known.last_heartbeat_time.as_ref());
-    let recent = written.is_some_and(|at| now.duration_since(at.0) < REWRITTEN_AFTER);
-    if recent || told.is_some_and(|known| says(known, &message)) {
+    let age = told
+        .and_then(|known| known.last_heartbeat_time.as_ref())
+        .map_or(SignedDuration::MAX, |at| now.duration_since(at.0));
+    let enough =
+        if told.is_some_and(|known| says(known, &message)) { REWRITTEN_AFTER } else { REWORDED_AFTER };
+    if told.is_some() && age < enough {
         return None;
     }
     let since =
@@ -120,11 +119,11 @@ fn message(node: &Node, assessment: Assessment) -> String {
             format!("the heartbeat cannot be read ({error}); {}", reason.advice())
         }
         (Assessment::Unarmed(reason), _) => reason.advice().into(),
-        (Assessment::Armed, Some(Ok(Heartbeat { fires_at: Some(at), cause, .. }))) => {
-            let clock = if *cause == Cause::Deadline { "its deadline" } else { "the end of its lifetime" };
-            format!("the machine will delete itself at {at}, {clock}, unless that is moved")
+        // Without the instant: it moves each minute, and is on the lease and in the heartbeat.
+        (Assessment::Armed, Some(Ok(Heartbeat { cause: Cause::Deadline, .. }))) => {
+            "the machine will delete itself when its deadline comes, unless that is moved".into()
         }
-        (Assessment::Armed, _) => "the machine will delete itself".into(),
+        (Assessment::Armed, _) => "the machine will delete itself at the end of its lifetime".into(),
     }
 }
 
@@ -137,8 +136,10 @@ fn says(condition: &NodeCondition, message: &str) -> bool {
 const TOLERANCE: SignedDuration = SignedDuration::from_secs(2);
 /// Wake-ups come after the instant they are for, never on it.
 const JUST_AFTER: SignedDuration = SignedDuration::from_millis(100);
-/// A deadline that rolls each minute is no reason to write to a Node each minute.
+/// "As of" must not look older than this while a controller lives.
 const REWRITTEN_AFTER: SignedDuration = SignedDuration::from_mins(5);
+/// New words for the same verdict are no reason to write at each beat.
+const REWORDED_AFTER: SignedDuration = SignedDuration::from_secs(20);
 const AS_OF: &str = "; as of ";
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// What the machines are wanted for, and for how long.
 #[derive(CustomResource, KubeSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -90,7 +90,8 @@ pub struct AdoptSpec {
     pub node_selector: BTreeMap<String, String>,
 
     /// What becomes of the machines when the lease ends or is deleted. `Expire`: nothing more is written, each
-    /// follows its last deadline and is gone. `Keep`: the deadline is taken back and the machines stay (and cost).
+    /// follows its last deadline and is gone. `Keep`: the deadline is taken back and the machines stay (and cost);
+    /// until then it rolls past the lease's end, since at the end it must still be ahead.
     #[serde(default)]
     pub on_release: OnRelease,
 }
@@ -117,6 +118,8 @@ pub struct CapacityLeaseStatus {
     /// When the last machine was let go or its Node was gone. Final: a released lease holds nothing any more.
     pub released_at: Option<Time>,
     /// For people only; nothing depends on it.
+    // A phase of a newer controller must not make the lease unreadable for this one.
+    #[serde(deserialize_with = "known_phase")]
     pub phase: Option<Phase>,
     /// Machines held.
     pub node_count: Option<i32>,
@@ -173,6 +176,11 @@ impl Default for WatchdogSpec {
     }
 }
 
+fn known_phase<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Phase>, D::Error> {
+    let word = serde_json::Value::deserialize(from)?;
+    Ok(serde_json::from_value(word).unwrap_or_default())
+}
+
 fn one_minute() -> String {
     "1m".into()
 }
@@ -207,6 +215,15 @@ mod tests {
             serde_json::from_str(r#"{"duration":"8h","adopt":{"nodeSelector":{"pool":"burst"}}}"#).unwrap();
         assert_eq!(spec.watchdog, WatchdogSpec::default());
         assert_eq!(spec.adopt.on_release, OnRelease::Expire);
+    }
+
+    #[test]
+    fn a_phase_of_a_newer_controller_leaves_the_lease_readable() {
+        let status = |phase: &str| {
+            serde_json::from_str::<CapacityLeaseStatus>(&format!(r#"{{"phase":{phase}}}"#)).unwrap().phase
+        };
+        assert_eq!((status("\"Draining\""), status("null")), (None, None));
+        assert_eq!(status("\"Active\""), Some(Phase::Active));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use tracing::debug;
 use crate::{
     crd::{CapacityLeaseStatus, Phase},
     observe::{Lease, Node},
-    status::{ACCEPTED, NODE_CONFLICT, NODES_SKIPPED},
+    status::{ACCEPTED, DEADLINES_WRITTEN, NODE_CONFLICT, NODES_SKIPPED, WRITE_FAILED},
 };
 
 /// One event.
@@ -34,12 +34,6 @@ impl Notice {
     pub(crate) fn released(lease: &Lease) -> Self {
         let note = "the lease is over; its machines were told to stay".into();
         Self::on_lease(&lease.name, &lease.uid, false, "Released", "Release", note)
-    }
-
-    /// The first of several failures to write a Node's deadline.
-    pub(crate) fn deadline_write_failed(lease: &str, uid: &str, node: &str, error: &str) -> Self {
-        let said = format!("{node}: {error}; unless this ends, the machine follows its last deadline");
-        Self::on_lease(lease, uid, true, "DeadlineWriteFailed", node, said)
     }
 
     /// What kind of event it is.
@@ -78,6 +72,7 @@ pub(crate) fn of_lease(lease: &Lease, new: &CapacityLeaseStatus) -> Vec<Notice> 
         match condition.type_.as_str() {
             ACCEPTED if holds => say(false, "Accepted", why, note),
             ACCEPTED => say(true, "NotAccepted", why, note),
+            DEADLINES_WRITTEN if why == WRITE_FAILED => say(true, "DeadlineWriteFailed", why, note),
             NODE_CONFLICT if holds => say(true, "NodeConflict", why, note),
             NODES_SKIPPED if holds => say(true, "ControlPlaneSkipped", why, note),
             curfew_contract::annotation::WATCHDOG_ARMED if holds => say(false, "Armed", why, note),
@@ -88,7 +83,8 @@ pub(crate) fn of_lease(lease: &Lease, new: &CapacityLeaseStatus) -> Vec<Notice> 
         }
     }
     if new.phase == Some(Phase::Expired) && old.phase != new.phase {
-        say(false, "Expired", "Expire", "the lease has ended; its machines follow their last deadline");
+        let fate = if lease.keeps() { "are told to stay" } else { "follow their last deadline" };
+        say(false, "Expired", "Expire", &format!("the lease has ended; its machines {fate}"));
     }
     if new.released_at.is_some() && old.released_at.is_none() {
         say(false, "Released", "Release", "the lease is over and holds no machine any more");

@@ -4,7 +4,7 @@ use curfew_contract::Watchdog;
 use jiff::Timestamp;
 
 use crate::{
-    crd::OnRelease,
+    crd::{NodeStatus, OnRelease},
     observe::{Lease, Node, World},
 };
 
@@ -72,10 +72,19 @@ impl Lease {
         self.terms.as_ref().is_some_and(|terms| terms.selects(&node.labels))
     }
 
+    /// The entry of this very machine in the status as last written. A Node that has not been read in full yet is
+    /// taken for the machine it was: after a restart nothing must look gone.
+    pub(crate) fn entry(&self, node: &Node) -> Option<&NodeStatus> {
+        let same = |entry: &NodeStatus| match &node.full {
+            Some(full) => full.provider_id.is_some() && full.provider_id == entry.provider_id,
+            None => true,
+        };
+        self.status.nodes.iter().find(|entry| entry.name == node.name && !entry.gone && same(entry))
+    }
+
     /// Whether the lease held this very machine when its status was last written.
     pub(crate) fn lists(&self, node: &Node) -> bool {
-        let same = |id: Option<&str>| id.is_some() && id == node.provider_id();
-        self.status.nodes.iter().any(|n| n.name == node.name && same(n.provider_id.as_deref()))
+        self.entry(node).is_some()
     }
 
     /// Whether the lease holds the Node. A lease that ended takes on no new machine: one that joins later with

@@ -22,7 +22,7 @@ pub(crate) async fn run(shared: Arc<Shared>, cluster: Cluster) {
             async move { read(&shared, &cluster, &node).await }
         }
     };
-    drive(shared, |world, reading| plan(world, reading), act).await;
+    drive(shared, plan, act).await;
 }
 
 /// Nodes that concern us and were not read yet, or had no providerID when they were.

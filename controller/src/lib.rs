@@ -60,7 +60,7 @@ pub fn run_from<I: IntoIterator<Item = OsString>>(args: I) -> ExitCode {
         Err(error) => {
             eprintln!("curfew-controller: {error}");
             let causes = std::iter::successors(error.source(), |cause| (*cause).source());
-            causes.for_each(|cause| eprintln!("  because: {cause}"));
+            causes.last().inspect(|root| eprintln!("  because: {root}"));
             ExitCode::FAILURE
         }
     }

@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use curfew_contract::{Instruction, Refusal, annotation};
-use jiff::Timestamp;
+use curfew_contract::{Heartbeat, Instruction, Refusal, annotation};
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1 as core;
 use kube::{
     Resource,
@@ -13,7 +13,7 @@ use kube::{
 };
 
 use crate::{
-    clock::{Reading, Uptime},
+    clock::Uptime,
     condition::Sighting,
     crd::{CapacityLease, CapacityLeaseStatus},
     terms::Terms,
@@ -56,8 +56,10 @@ pub(crate) struct Node {
     pub(crate) deadline_for: Option<String>,
     pub(crate) sighting: Option<Sighting>,
     pub(crate) full: Option<Full>,
-    /// Since when the agent has acted upon another deadline than the one on the Node.
-    pub(crate) unseen_since: Option<Uptime>,
+    /// Since when this controller has known the Node.
+    pub(crate) known_since: Uptime,
+    /// Deadlines that stood before, and when each was replaced, oldest first.
+    pub(crate) replaced: Vec<(Option<String>, Uptime)>,
     /// Why the last write of the deadline failed.
     pub(crate) write_error: Option<String>,
 }
@@ -111,22 +113,41 @@ impl Node {
     /// Reads a Node's metadata. `relisted`: it comes from a list, so a change may be older than this moment.
     pub(crate) fn read(meta: ObjectMeta, known: Option<&Self>, up: Uptime, relisted: bool) -> Self {
         let uid = meta.uid.unwrap_or_default();
-        let known = known.filter(|known| known.uid == uid).cloned().unwrap_or_default();
         let mut annotations = meta.annotations.unwrap_or_default();
-        let sighting = annotations
-            .remove(annotation::HEARTBEAT)
-            .map(|value| Sighting::of(value, known.sighting, up, relisted));
-        Self {
-            name: meta.name.unwrap_or_default(),
-            uid,
-            labels: meta.labels.unwrap_or_default(),
-            deadline: annotations.remove(annotation::DEADLINE),
-            deadline_for: annotations.remove(annotation::DEADLINE_FOR),
-            sighting,
-            full: known.full,
-            unseen_since: known.unseen_since,
-            write_error: known.write_error,
+        let deadline = annotations.remove(annotation::DEADLINE);
+        let known = known.filter(|known| known.uid == uid).cloned();
+        let new = || Self { uid, known_since: up, deadline: deadline.clone(), ..Self::default() };
+        let mut node = known.unwrap_or_else(new);
+        node.name = meta.name.unwrap_or_default();
+        node.labels = meta.labels.unwrap_or_default();
+        let beat = annotations.remove(annotation::HEARTBEAT);
+        node.sighting = beat.map(|value| Sighting::of(value, node.sighting.take(), up, relisted));
+        node.take_deadline(deadline, annotations.remove(annotation::DEADLINE_FOR), up);
+        node
+    }
+
+    /// The annotations say this now.
+    pub(crate) fn take_deadline(&mut self, value: Option<String>, meant_for: Option<String>, up: Uptime) {
+        if value != self.deadline {
+            let old = std::mem::replace(&mut self.deadline, value);
+            self.replaced.push((old, up));
+            let surplus = self.replaced.len().saturating_sub(REMEMBERED);
+            self.replaced.drain(..surplus);
         }
+        self.deadline_for = meant_for;
+    }
+
+    /// How long the deadline that the agent acknowledges had been replaced when its last beat came.
+    pub(crate) fn unseen_for(&self, beat: &Heartbeat, beat_came: Uptime, now: Timestamp) -> SignedDuration {
+        if beat.deadline_seen == self.deadline(now) {
+            return SignedDuration::ZERO;
+        }
+        let meant = |value: &Option<String>| match Instruction::read(value.as_deref(), None, None, now) {
+            Ok(Instruction::At(deadline)) => Some(deadline.at()),
+            _ => None,
+        };
+        let replaced = self.replaced.iter().rev().find(|(value, _)| meant(value) == beat.deadline_seen);
+        beat_came.since(replaced.map_or(self.known_since, |(_, at)| *at))
     }
 
     /// The providerID, once it is known.
@@ -152,16 +173,6 @@ impl Node {
     pub(crate) fn is_control_plane(&self) -> bool {
         CONTROL_PLANE.iter().any(|label| self.labels.contains_key(*label))
     }
-
-    /// Notes since when the agent has not acknowledged the deadline.
-    pub(crate) fn track(&mut self, reading: Reading) {
-        let Some(now) = reading.now else { return };
-        let seen = self.sighting.as_ref().and_then(|sighting| sighting.beat.as_ref().ok());
-        self.unseen_since = match seen {
-            Some(beat) if beat.deadline_seen != self.deadline(now) => self.unseen_since.or(Some(reading.up)),
-            _ => None,
-        };
-    }
 }
 
 impl From<&core::Node> for Full {
@@ -182,6 +193,9 @@ impl From<&core::Node> for Full {
 
 /// Holds a lease with `onRelease: Keep` until its machines have been told to stay.
 pub(crate) const FINALIZER: &str = "curfew.dev/release";
+
+/// Enough for a deadline that rolls every 10 s and an agent that beats every 5 min.
+const REMEMBERED: usize = 32;
 
 /// Source: kubeadm, which sets the first and, up to 1.24, also set the second.
 const CONTROL_PLANE: [&str; 2] = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];

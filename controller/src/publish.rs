@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::NodeCondition;
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 use crate::{
     apply::{Cluster, Failure},
@@ -24,7 +24,7 @@ pub(crate) enum Publication {
     /// `WatchdogArmed` on a Node.
     Condition { node: Box<Node>, condition: Box<NodeCondition> },
     /// A lease's status.
-    Status { lease: Box<Lease>, status: Box<CapacityLeaseStatus> },
+    Status { lease: Box<Lease>, status: Box<CapacityLeaseStatus>, telling: bool },
     /// Whether the deletion of a lease waits for us.
     Finalizer { lease: Box<Lease>, hold: bool },
 }
@@ -42,10 +42,9 @@ pub(crate) async fn run(shared: Arc<Shared>, cluster: Cluster, events: Events) {
 }
 
 /// What does not say what is.
-fn plan(world: &mut World, reading: Reading) -> Plan<Publication> {
+fn plan(world: &World, reading: Reading) -> Plan<Publication> {
     let mut plan = Plan::empty();
     let Some(now) = reading.now.filter(|_| world.listed()) else { return plan };
-    world.nodes.values_mut().for_each(|node| node.track(reading));
     for node in world.nodes.values().filter(|node| world.concerns(node)) {
         let judgement = judge(node, reading);
         plan.wake_at(judgement.until);
@@ -64,9 +63,10 @@ fn plan(world: &mut World, reading: Reading) -> Plan<Publication> {
                 Difference::Rolling if !due(lease, reading.up) => {
                     plan.wake_at(lease.written.map(|at| at.after(ROLLING)));
                 }
-                Difference::Rolling | Difference::Telling => {
+                difference => {
+                    let telling = difference == Difference::Telling;
                     let (lease, status) = (Box::new(lease.clone()), Box::new(status));
-                    plan.jobs.push((key, Publication::Status { lease, status }));
+                    plan.jobs.push((key, Publication::Status { lease, status, telling }));
                 }
             }
         }
@@ -99,7 +99,7 @@ fn due(lease: &Lease, up: Uptime) -> bool {
 async fn write(cluster: &Cluster, publication: &Publication) -> Result<(), Failure> {
     match publication {
         Publication::Condition { node, condition } => cluster.write_condition(&node.name, condition).await,
-        Publication::Status { lease, status } => cluster.write_status(lease, status).await,
+        Publication::Status { lease, status, .. } => cluster.write_status(lease, status).await,
         Publication::Finalizer { lease, hold } => cluster.finalize(lease, *hold).await,
     }
 }
@@ -111,7 +111,11 @@ fn report(shared: &Shared, events: &Events, done: &Publication, result: Result<(
         }
         return false;
     }
-    info!(what = done.to_string(), "published");
+    if matches!(done, Publication::Status { telling: false, .. }) {
+        debug!(what = done.to_string(), "published");
+    } else {
+        info!(what = done.to_string(), "published");
+    }
     match done {
         Publication::Condition { node, condition } => {
             if let Some(notice) = event::of_node(node, condition) {
@@ -125,7 +129,7 @@ fn report(shared: &Shared, events: &Events, done: &Publication, result: Result<(
             };
             shared.change(known);
         }
-        Publication::Status { lease, status } => {
+        Publication::Status { lease, status, .. } => {
             for notice in event::of_lease(lease, status) {
                 events.publish(notice);
             }
@@ -151,7 +155,7 @@ impl fmt::Display for Publication {
                 let reason = condition.reason.as_deref().unwrap_or_default();
                 write!(f, "node {}: {}={} {reason}", node.name, condition.type_, condition.status)
             }
-            Self::Status { lease, status } => {
+            Self::Status { lease, status, .. } => {
                 let armed = status.armed.as_deref().unwrap_or_default();
                 write!(f, "lease {}: {:?}, armed {armed}", lease.name, status.phase.unwrap_or(Phase::Pending))
             }

@@ -9,8 +9,7 @@ use crate::{
     apply::{Cluster, Failure},
     clock::Reading,
     deadline::{Decision, decide},
-    event::{Events, Notice},
-    observe::{Lease, Node, World},
+    observe::{Lease, World},
     pass::{Plan, drive},
     shared::Shared,
 };
@@ -24,20 +23,18 @@ pub(crate) struct Renewal {
     instruction: Instruction,
     /// Name, UID and generation of the lease that must be read again first.
     confirm: Option<(String, String, i64)>,
-    /// The leases that are told when it fails.
-    leases: Vec<(String, String)>,
 }
 
 /// Renews, for ever.
-pub(crate) async fn run(shared: Arc<Shared>, cluster: Cluster, events: Events) {
+pub(crate) async fn run(shared: Arc<Shared>, cluster: Cluster) {
     let act = {
         let shared = Arc::clone(&shared);
         move |renewal: Renewal| {
-            let (shared, cluster, events) = (Arc::clone(&shared), cluster.clone(), events.clone());
-            async move { report(&shared, &events, &renewal, write(&cluster, &renewal).await) }
+            let (shared, cluster) = (Arc::clone(&shared), cluster.clone());
+            async move { report(&shared, &renewal, write(&cluster, &renewal).await) }
         }
     };
-    drive(shared, |world, reading| plan(world, reading), act).await;
+    drive(shared, plan, act).await;
 }
 
 /// Which deadlines are due, and when the next is.
@@ -56,7 +53,6 @@ fn plan(world: &World, reading: Reading) -> Plan<Renewal> {
                     meant_for: node.provider_id().unwrap_or_default().into(),
                     instruction: write.instruction,
                     confirm: write.shortens_for.map(|l| (l.name.clone(), l.uid.clone(), l.generation)),
-                    leases: claims.iter().map(|c| (c.lease.name.clone(), c.lease.uid.clone())).collect(),
                 };
                 plan.jobs.push((node.name.clone(), renewal));
             }
@@ -79,7 +75,7 @@ async fn write(cluster: &Cluster, renewal: &Renewal) -> Result<bool, Failure> {
     Ok(true)
 }
 
-fn report(shared: &Shared, events: &Events, renewal: &Renewal, result: Result<bool, Failure>) -> bool {
+fn report(shared: &Shared, renewal: &Renewal, result: Result<bool, Failure>) -> bool {
     let error = match result {
         Ok(true) => None,
         Ok(false) => return false,
@@ -87,31 +83,18 @@ fn report(shared: &Shared, events: &Events, renewal: &Renewal, result: Result<bo
         Err(failure) => Some(failure.line()),
     };
     let done = error.is_none();
-    let Renewal { node, instruction, .. } = renewal;
+    let Renewal { node, uid, meant_for, instruction, .. } = renewal;
     match &error {
         None => info!(node, deadline = %instruction, "deadline written"),
         Some(error) => warn!(node, error, "deadline not written; it will be tried again"),
     }
-    let mut first = false;
-    shared.change(|world, _| {
-        let Some(known) = world.nodes.get_mut(node).filter(|known| known.uid == renewal.uid) else { return };
-        first = !done && known.write_error.is_none();
+    shared.change(|world, reading| {
+        let Some(known) = world.nodes.get_mut(node).filter(|known| known.uid == *uid) else { return };
         if done {
-            written(known, renewal);
+            // Until the watch brings it back, the answer is what is known.
+            known.take_deadline(Some(instruction.to_string()), Some(meant_for.clone()), reading.up);
         }
-        known.write_error.clone_from(&error);
+        known.write_error = error;
     });
-    if first {
-        let error = error.unwrap_or_default();
-        for (lease, uid) in &renewal.leases {
-            events.publish(Notice::deadline_write_failed(lease, uid, node, &error));
-        }
-    }
     done
-}
-
-/// Until the watch brings it back, the answer is what is known.
-fn written(node: &mut Node, renewal: &Renewal) {
-    node.deadline = Some(renewal.instruction.to_string());
-    node.deadline_for = Some(renewal.meant_for.clone());
 }

@@ -58,7 +58,7 @@ pub(crate) async fn run(args: RunArgs) -> Result<(), RunError> {
         ended = task(watch::nodes(Arc::clone(&shared), client.clone())) => (ended, "the watch of Nodes"),
         ended = task(watch::leases(Arc::clone(&shared), client.clone())) => (ended, "the watch of leases"),
         ended = task(identify::run(Arc::clone(&shared), cluster.clone())) => (ended, "identification"),
-        ended = task(renew::run(Arc::clone(&shared), cluster.clone(), events.clone())) => (ended, "renewal"),
+        ended = task(renew::run(Arc::clone(&shared), cluster.clone())) => (ended, "renewal"),
         ended = task(publish::run(Arc::clone(&shared), cluster, events)) => (ended, "publication"),
         ended = task(event::send(client, notices)) => (ended, "the event sender"),
         _ = terminate.recv() => return stopped("SIGTERM"),

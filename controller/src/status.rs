@@ -102,7 +102,7 @@ fn is_listed(lease: &Lease, node: &Node, now: Timestamp) -> bool {
 }
 
 fn nodes(lease: &Lease, held: &[&Node], reading: Reading, now: Timestamp) -> Vec<NodeStatus> {
-    let mut nodes: Vec<_> = held.iter().map(|node| node_status(node, reading, now)).collect();
+    let mut nodes: Vec<_> = held.iter().map(|node| node_status(lease, node, reading, now)).collect();
     let gone = lease.status.nodes.iter().filter(|old| {
         old.provider_id.is_some()
             && !nodes.iter().any(|n| (&n.name, &n.provider_id) == (&old.name, &old.provider_id))
@@ -114,12 +114,14 @@ fn nodes(lease: &Lease, held: &[&Node], reading: Reading, now: Timestamp) -> Vec
     nodes
 }
 
-fn node_status(node: &Node, reading: Reading, now: Timestamp) -> NodeStatus {
+fn node_status(lease: &Lease, node: &Node, reading: Reading, now: Timestamp) -> NodeStatus {
     let assessment = judge(node, reading).assessment;
     let beat = node.sighting.as_ref().and_then(|sighting| sighting.beat.as_ref().ok());
+    let known = || lease.entry(node).and_then(|entry| entry.provider_id.as_deref());
+    let provider_id = node.provider_id().or_else(known);
     NodeStatus {
         name: node.name.clone(),
-        provider_id: node.provider_id().map(Into::into),
+        provider_id: provider_id.map(Into::into),
         deadline: node.deadline(now).map(whole),
         fires_at: beat.and_then(|beat| beat.fires_at).map(whole),
         armed: assessment == Assessment::Armed,
@@ -193,9 +195,10 @@ fn deadlines_written(held: &[&Node], stage: Stage, now: Timestamp) -> Said {
     }
     if let Some((node, n)) = first(&|node| node.write_error.is_some()) {
         let error = node.write_error.as_deref().unwrap_or_default();
-        return said(false, "WriteFailed", format!("{n} of {of} nodes: {}: {error}", node.name));
+        return said(false, WRITE_FAILED, format!("{n} of {of} nodes: {}: {error}", node.name));
     }
-    if let Some((node, n)) = first(&|node| node.provider_id().is_none()) {
+    if let Some((node, n)) = first(&|node| node.full.as_ref().is_some_and(|full| full.provider_id.is_none()))
+    {
         let why = "has no spec.providerID yet: does a cloud controller manager run, or the kubelet's --provider-id?";
         return said(false, "ProviderIDMissing", format!("{n} of {of} nodes: {} {why}", node.name));
     }
@@ -244,8 +247,8 @@ fn nodes_skipped(lease: &Lease, world: &World) -> Said {
     match skipped.next() {
         None => Said::new(NODES_SKIPPED, false, "NoneSkipped", "every matching Node is held"),
         Some(node) => {
-            let message =
-                format!("{} and {} more: a control-plane Node is never held", node.name, skipped.count());
+            let of = 1 + skipped.count();
+            let message = format!("control-plane Nodes are never held: {of} skipped, first {}", node.name);
             Said::new(NODES_SKIPPED, true, "ControlPlane", message)
         }
     }
@@ -260,6 +263,8 @@ fn whole(at: Timestamp) -> Time {
 pub(crate) const ACCEPTED: &str = "Accepted";
 /// `DeadlinesWritten`: every machine has been told when to be gone.
 pub(crate) const DEADLINES_WRITTEN: &str = "DeadlinesWritten";
+/// Reason of `DeadlinesWritten`: the API server did not take one.
+pub(crate) const WRITE_FAILED: &str = "WriteFailed";
 /// `NodeConflict`: another lease holds a Node of this one.
 pub(crate) const NODE_CONFLICT: &str = "NodeConflict";
 /// `NodesSkipped`: Nodes that match are not held.

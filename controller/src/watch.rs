@@ -5,6 +5,7 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use axum::http::{Request, header::DATE};
+use curfew_contract::duration;
 use futures::{Stream, StreamExt, pin_mut};
 use k8s_openapi::api::core::v1 as core;
 use kube::{
@@ -19,6 +20,7 @@ use kube::{
 use tracing::{info, warn};
 
 use crate::{
+    apply::root,
     clock::{Heard, Reading, http_date},
     crd::CapacityLease,
     observe::{Lease, Node, World},
@@ -99,7 +101,7 @@ async fn follow<K: ResourceExt>(
             }
             Ok(Event::Apply(object)) => shared.change(|world, reading| apply(world, reading, object, false)),
             Ok(Event::Delete(object)) => shared.change(|world, _| remove(world, &object.name_any())),
-            Err(error) => warn!(what, %error, "watch interrupted; it is taken up again"),
+            Err(error) => warn!(what, error = root(&error), "watch interrupted; it is taken up again"),
         }
     }
 }
@@ -117,8 +119,13 @@ pub(crate) async fn time(shared: Arc<Shared>, client: Client) {
         let heard = shared.clock.hear(date);
         match heard {
             Heard::Followed => {}
-            Heard::Doubted(step) => warn!(%step, "the API server's clock stepped; waiting for confirmation"),
-            Heard::Stepped(step) => warn!(%step, "the API server's clock stepped, and time with it"),
+            Heard::Doubted(step) => warn!(
+                step = duration::format(step),
+                "the API server's clock stepped; waiting for confirmation"
+            ),
+            Heard::Stepped(step) => {
+                warn!(step = duration::format(step), "the API server's clock stepped, and time with it");
+            }
         }
         if first || heard != Heard::Followed {
             shared.ring();

@@ -127,6 +127,11 @@ impl Burning {
             }
             Tell::Learnt { deadline, consistent } => fuse.learn(deadline, consistent, clock, now),
             Tell::NothingNew => fuse.confirm(),
+            Tell::Address(address) => {
+                if let Some(weapon) = &mut self.weapon {
+                    weapon.transport.fallback = vec![address];
+                }
+            }
             Tell::Created(at) => {
                 self.created = Some(at);
                 self.date_lifetime(now);

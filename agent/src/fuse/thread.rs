@@ -4,6 +4,7 @@
 //! others hold, no connection. When it fires, it does so itself and never comes back.
 
 use std::{
+    net::SocketAddr,
     os::fd::AsFd,
     sync::{
         Arc,
@@ -46,6 +47,8 @@ pub enum Tell {
     },
     /// A consistent read of the Node gave nothing good: the last good deadline stands, and has been confirmed.
     NothingNew,
+    /// The provider answered there.
+    Address(SocketAddr),
     /// The server was created by us at this time, which bounds its lifetime too.
     Created(Wall),
     /// A heartbeat wants to know that this thread turns.

@@ -33,7 +33,8 @@ pub struct Fuse {
 pub enum Verdict {
     /// Delete this machine.
     Fire(Cause),
-    /// The deadline has passed, but by a memory (the ledger's, or from before a suspend): read the Node once first.
+    /// The deadline is about to pass, or has passed, but by a memory (the ledger's, or from before a suspend): read the
+    /// Node once first.
     Confirm,
     /// Nothing before `until`.
     Wait {
@@ -54,14 +55,15 @@ pub fn verdict(fuse: &Fuse, now: Boot) -> Verdict {
         return Verdict::Fire(Cause::Lifetime);
     }
     let (fires, cause) = fuse.fires();
-    if now < fires {
-        return Verdict::Wait { until: fires, cause };
-    }
-    match (fuse.confirmed, fuse.confirm_by) {
-        (false, None) => Verdict::Confirm,
-        (false, Some(by)) if now < by => Verdict::Wait { until: by.min(fuse.lifetime), cause },
-        _ => Verdict::Fire(cause),
-    }
+    let until = match (cause, fuse.confirmed, fuse.confirm_by) {
+        // Lifetime asks nobody.
+        (Cause::Lifetime, ..) | (_, true, _) => fires,
+        (_, false, Some(by)) => fires.max(by).min(fuse.lifetime),
+        // Asked early enough to fire on time where nobody answers.
+        (_, false, None) if now.plus(CONFIRM_WITHIN) >= fires => return Verdict::Confirm,
+        (_, false, None) => fires.plus(CONFIRM_WITHIN.reversed()),
+    };
+    if now < until { Verdict::Wait { until, cause } } else { Verdict::Fire(cause) }
 }
 
 impl Fuse {

@@ -26,9 +26,7 @@ fn changed(node: &Node, beat: &Heartbeat, at: i64) -> Node {
         ),
         ..ObjectMeta::default()
     };
-    let mut node = Node::read(meta, Some(node), reading(at).up, false);
-    node.track(reading(at));
-    node
+    Node::read(meta, Some(node), reading(at).up, false)
 }
 
 fn at(node: &Node, at: i64) -> Assessment {
@@ -70,12 +68,43 @@ fn a_change_that_nobody_watched_is_a_first_sight() {
     assert_eq!(at(&Node { sighting: Some(sighting), ..node }, 600), STALE);
 }
 
+/// The deadline is moved `at`.
+fn moved(node: &Node, until: i64, at: i64) -> Node {
+    let mut node = node.clone();
+    let (value, server) = ((NOW + secs(until)).to_string(), node.deadline_for.clone());
+    node.take_deadline(Some(value), server, reading(at).up);
+    node
+}
+
 #[test]
 fn a_deadline_that_the_agent_does_not_take_up_shows_after_one_beat() {
-    let node = changed(&found(&beat("n1", 0, 660), 0), &beat("n1", 30, 600), 30);
-    assert_eq!(at(&node, 60), Assessment::Armed);
-    assert_eq!(at(&node, 61), Assessment::Unarmed(Reason::DeadlineNotSeen));
-    assert_eq!(at(&changed(&node, &beat("n1", 62, 660), 62), 62), Assessment::Armed);
+    let node = moved(&found(&beat("n1", 0, 660), 0), 720, 5);
+    assert_eq!(
+        at(&changed(&node, &beat("n1", 30, 660), 30), 34),
+        Assessment::Armed,
+        "it may not have seen it"
+    );
+    let still = changed(&node, &beat("n1", 36, 660), 36);
+    assert_eq!(at(&still, 36), Assessment::Unarmed(Reason::DeadlineNotSeen));
+    assert_eq!(at(&changed(&still, &beat("n1", 40, 720), 40), 40), Assessment::Armed);
+    let elsewhere = changed(&found(&beat("n1", 0, 1), 0), &beat("n1", 31, 1), 31);
+    assert_eq!(at(&elsewhere, 31), Assessment::Unarmed(Reason::DeadlineNotSeen), "one that never stood here");
+}
+
+#[test]
+fn an_agent_that_is_one_step_behind_a_rolling_deadline_is_armed_throughout() {
+    let mut node = found(&beat("n1", 0, 660), 0);
+    for step in 1..20 {
+        let (now, until) = (step * 10, 660 + step * 10);
+        node = changed(&moved(&node, until, now), &beat("n1", now, until - 10), now);
+        assert_eq!(at(&node, now + 9), Assessment::Armed, "{now}");
+    }
+}
+
+#[test]
+fn a_late_beat_is_late_and_no_verdict_on_the_deadline() {
+    let node = moved(&found(&beat("n1", 0, 660), 0), 720, 1);
+    assert_eq!((at(&node, 89), at(&node, 91)), (Assessment::Armed, STALE));
 }
 
 #[test]
@@ -87,6 +116,8 @@ fn the_condition_is_written_when_it_changes_and_not_at_each_beat() {
     node.full.as_mut().unwrap().condition = Some(armed.clone());
     let next = changed(&node, &Heartbeat { fires_at: Some(NOW + secs(720)), ..beat("n1", 60, 660) }, 60);
     assert_eq!(write(&next, 60), None, "only the time has moved on");
+    let beats_on = changed(&node, &beat("n1", 330, 660), 330);
+    assert!(write(&beats_on, 330).is_some(), "\"as of\" shows that a controller lives");
     let stale = write(&next, 200).unwrap();
     assert_eq!((stale.status.as_str(), stale.reason.as_deref()), ("False", Some("HeartbeatStale")));
     assert_eq!(stale.last_transition_time, Some(Time(NOW + secs(200))));

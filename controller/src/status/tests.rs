@@ -76,6 +76,13 @@ fn a_condition_that_holds_on_keeps_its_date() {
     lease.status = of(&lease, &world(&lease), reading(5)).unwrap();
     let later = of(&lease, &world(&lease), reading(60)).unwrap();
     assert_eq!(difference(&lease.status, &later), Difference::Same);
+    let stale = of(&lease, &world(&lease), reading(200)).unwrap();
+    let since = |status: &CapacityLeaseStatus, type_| {
+        let mut all = status.conditions.iter();
+        all.find(|condition| condition.type_ == type_).unwrap().last_transition_time.clone()
+    };
+    assert_eq!(since(&stale, ACCEPTED), Time(NOW + secs(5)));
+    assert_eq!(since(&stale, WATCHDOG_ARMED), Time(NOW + secs(200)));
 }
 
 #[test]
@@ -100,6 +107,17 @@ fn a_lease_is_released_only_when_the_last_node_is_gone() {
     assert!(released.nodes[0].gone);
     lease.status = released;
     assert_eq!(of(&lease, &world([lease.clone()], []), reading(400)), None, "final");
+}
+
+#[test]
+fn after_a_restart_no_machine_looks_gone_and_nothing_is_news() {
+    let mut lease = lease("l", "5m", |_| ());
+    lease.status = of(&lease, &world([lease.clone()], [node_until("n1", 300)]), reading(5)).unwrap();
+    let unread = Node { full: None, ..node_until("n1", 300) };
+    let again = of(&lease, &world([lease.clone()], [unread.clone()]), reading(6)).unwrap();
+    assert_eq!(difference(&lease.status, &again), Difference::Same);
+    let ended = of(&lease, &world([lease.clone()], [unread]), reading(301)).unwrap();
+    assert_eq!(ended.phase, Some(Phase::Expired), "not released");
 }
 
 #[test]

@@ -75,7 +75,8 @@ pub(crate) fn answer(
         Verb::List => {
             known_revision(store, text("resourceVersion"))?;
             let storage = resource.storage();
-            let objects = store.list(&storage, &ask.target.namespace).filter(|object| selector.matches(object));
+            let objects =
+                store.list(&storage, &ask.target.namespace).filter(|object| selector.matches(object));
             let items = objects.cloned().map(|object| shown(resource, object)).collect();
             Ok(Answer::List { items, revision: store.revision() })
         }
@@ -86,7 +87,11 @@ pub(crate) fn answer(
         Verb::Create if resource.verbs == ["create"] => {
             // A review of oneself asks nothing, in whatever encoding.
             let is_empty = resource.plural == "selfsubjectreviews" && ask.content_type != "application/json";
-            let sent = if is_empty { json!({"apiVersion": resource.api_version(), "kind": resource.kind}) } else { body(ask)? };
+            let sent = if is_empty {
+                json!({"apiVersion": resource.api_version(), "kind": resource.kind})
+            } else {
+                body(ask)?
+            };
             review::answer(ask, sent, store, rules).map(|object| done(201, object, vec![]))
         }
         Verb::Create => create(store, resource, ask, body(ask)?),
@@ -227,11 +232,8 @@ fn replace(
     if new == old {
         return Ok(done(200, shown(resource, old), dropped));
     }
-    let kept = if write::is_finished(&new) {
-        store.remove(&key).map_or(new, |_| old)
-    } else {
-        store.put(key, new)
-    };
+    let kept =
+        if write::is_finished(&new) { store.remove(&key).map_or(new, |_| old) } else { store.put(key, new) };
     Ok(done(200, shown(resource, kept), dropped))
 }
 
@@ -279,8 +281,7 @@ fn change(store: &mut Store, resource: &Resource, ask: &Ask<'_>) -> Result<Answe
 /// later apply stays, and whatever an apply without `force` would change is a conflict.
 fn apply(store: &mut Store, resource: &Resource, ask: &Ask<'_>, force: bool) -> Result<Answer, Refusal> {
     if ask.query.get("fieldManager").is_none_or(String::is_empty) {
-        let cause =
-            [("fieldManager".to_owned(), "Required value: is required for apply patch".to_owned())];
+        let cause = [("fieldManager".to_owned(), "Required value: is required for apply patch".to_owned())];
         return Err(Refusal::invalid("PatchOptions", "meta.k8s.io", "", &cause));
     }
     let name = ask.target.name.as_deref().unwrap_or_default();
@@ -308,7 +309,13 @@ fn apply(store: &mut Store, resource: &Resource, ask: &Ask<'_>, force: bool) -> 
     let current = shown(resource, found(store, resource, ask)?.clone());
     let mut new = patch::patched(Kind::Apply, resource, &current, &sent, true)?;
     // Identity is checked before conflicts are.
-    write::replaced(&kept_as(resource), None, &received(resource, current.clone()), received(resource, new.clone()), Via::Apply)?;
+    write::replaced(
+        &kept_as(resource),
+        None,
+        &received(resource, current.clone()),
+        received(resource, new.clone()),
+        Via::Apply,
+    )?;
     if !force {
         new = patch::patched(Kind::Apply, resource, &current, &sent, false)?;
     }
@@ -349,7 +356,11 @@ fn evict(store: &mut Store, resource: &Resource, ask: &Ask<'_>, rules: Rules) ->
     }
     let options = serde_json::to_vec(&sent["deleteOptions"]).unwrap_or_default();
     delete(store, resource, &Ask { body: &options, content_type: "", ..*ask })?;
-    Ok(done(201, json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}), vec![]))
+    Ok(done(
+        201,
+        json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}),
+        vec![],
+    ))
 }
 
 #[cfg(test)]

@@ -76,7 +76,8 @@ pub(crate) fn authorize(act: &Act<'_>, reads: NodeReads, store: &Store) -> Resul
 fn is_about_oneself(target: &Target) -> bool {
     matches!(
         (target.group.as_str(), target.plural.as_str()),
-        ("authentication.k8s.io", "selfsubjectreviews") | ("authorization.k8s.io", "selfsubjectaccessreviews")
+        ("authentication.k8s.io", "selfsubjectreviews")
+            | ("authorization.k8s.io", "selfsubjectaccessreviews")
     )
 }
 
@@ -144,7 +145,9 @@ pub(crate) fn restrict_node(
     let refuse = |why: &str| Err(Refusal::forbidden(&what, format!("node {node:?} {why}")));
     match target.plural.as_str() {
         "nodes" if name != node => refuse(&format!("is not allowed to modify node {name:?}")),
-        "leases" if name != node => refuse("can only access node lease with the same name as the requesting node"),
+        "leases" if name != node => {
+            refuse("can only access node lease with the same name as the requesting node")
+        }
         "nodes" => {
             let differs = |pointer| before.pointer(pointer) != after.pointer(pointer);
             let labels = forbidden_labels(before, after);

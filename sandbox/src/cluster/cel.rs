@@ -47,9 +47,12 @@ pub(crate) fn unreadable(schema: &Value, in_list: bool, path: &str, found: &mut 
     for (at, rule) in rules(schema).iter().enumerate() {
         let path = format!("{path}.x-kubernetes-validations[{at}]");
         match parse::expression(rule["rule"].as_str().unwrap_or_default()) {
-            Err(error) => found.push((format!("{path}.rule"), format!("Invalid value: compilation failed: {error}"))),
+            Err(error) => {
+                found.push((format!("{path}.rule"), format!("Invalid value: compilation failed: {error}")))
+            }
             Ok(rule) if in_list && rule.names("oldSelf") => {
-                found.push((format!("{path}.rule"), "Invalid value: oldSelf cannot be used in a list".into()));
+                found
+                    .push((format!("{path}.rule"), "Invalid value: oldSelf cannot be used in a list".into()));
             }
             Ok(_) => {}
         }
@@ -93,7 +96,10 @@ mod tests {
             ("self.slack > self.renewInterval", true),
             ("self.slack == duration('600s')", true),
             ("self.slack < duration('24h') && self.renewInterval >= duration('10s')", true),
-            ("!has(self.grace) || (self.grace >= duration('0s') && self.grace + self.grace <= self.slack)", true),
+            (
+                "!has(self.grace) || (self.grace >= duration('0s') && self.grace + self.grace <= self.slack)",
+                true,
+            ),
             ("self.grace + self.grace < self.slack", false),
             ("has(self.missing)", false),
             ("has(self.missing) ? self.missing : self.count == 1 + 2", true),
@@ -122,7 +128,9 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_refused_with_the_definition() {
-        for rule in ["self.names.all(n, n != 'x')", "self.slack >", "format.dns1123Label()", "self.a in [1]", "x'"] {
+        for rule in
+            ["self.names.all(n, n != 'x')", "self.slack >", "format.dns1123Label()", "self.a in [1]", "x'"]
+        {
             let mut found = Vec::new();
             unreadable(&schema(rule), false, "", &mut found);
             assert_eq!(found.len(), 1, "{rule}");

@@ -28,12 +28,15 @@ pub(crate) fn answer(
         return Err(Refusal::method_not_allowed());
     }
     match parts.as_slice() {
-        ["version"] => Ok(json!({"major": VERSION.0, "minor": VERSION.1, "gitVersion": VERSION.2,
-                                 "platform": "linux/amd64"})),
+        ["version"] => Ok(json!({
+            "major": VERSION.0, "minor": VERSION.1, "gitVersion": VERSION.2, "platform": "linux/amd64",
+            "gitCommit": "", "gitTreeState": "clean", "buildDate": "1970-01-01T00:00:00Z", "goVersion": "", "compiler": "",
+        })),
         ["healthz" | "livez" | "readyz"] => Ok(json!("ok")),
         ["api"] => Ok(json!({"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []})),
         ["apis"] => {
-            let groups: Vec<Value> = groups(served).iter().map(|(name, versions)| group(name, versions)).collect();
+            let groups: Vec<Value> =
+                groups(served).iter().map(|(name, versions)| group(name, versions)).collect();
             Ok(json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}))
         }
         ["apis", name] => {
@@ -121,7 +124,8 @@ fn openapi(group: &str, version: &str, served: &[Resource]) -> Result<Value, Ref
             "x-kubernetes-group-version-kind": gvk,
         });
         paths.insert(path, json!({"patch": operation}));
-        let mut schema = resource.custom.as_ref().map_or_else(|| json!({"type": "object"}), |c| c.schema.clone());
+        let mut schema =
+            resource.custom.as_ref().map_or_else(|| json!({"type": "object"}), |c| c.schema.clone());
         schema["x-kubernetes-group-version-kind"] = json!([gvk]);
         schemas.insert(format!("{}.{}", resource.group, resource.kind), schema);
     }

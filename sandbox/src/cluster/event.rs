@@ -23,7 +23,12 @@ pub(crate) fn to_events(event: &mut Value) {
     rename(event, "v1", "events.k8s.io/v1", |pair| pair);
 }
 
-fn rename(event: &mut Value, from: &str, to: &str, order: impl Fn((&'static str, &'static str)) -> (&'static str, &'static str)) {
+fn rename(
+    event: &mut Value,
+    from: &str,
+    to: &str,
+    order: impl Fn((&'static str, &'static str)) -> (&'static str, &'static str),
+) {
     let Value::Object(map) = event else { return };
     for (old, new) in NAMES.map(order) {
         if let Some(value) = map.remove(old) {

@@ -115,7 +115,11 @@ pub(crate) struct Gate {
 }
 
 impl AsyncRead for Gate {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         if self.faults.held(cx) {
             return Poll::Pending;
         }

@@ -33,7 +33,8 @@ pub(crate) struct Server<'a> {
 /// Everything in one file.
 pub(crate) fn inline(server: &Server<'_>, user: &str, credential: &Credential) -> Result<String, Error> {
     let (certificate, key) = (base64(credential.certificate.as_bytes()), credential.key(KeyForm::Pkcs8)?);
-    let held = format!("client-certificate-data: {certificate}\n    client-key-data: {}", base64(key.as_bytes()));
+    let held =
+        format!("client-certificate-data: {certificate}\n    client-key-data: {}", base64(key.as_bytes()));
     let authority = format!("certificate-authority-data: {}", base64(server.authority.as_bytes()));
     Ok(config(&server.url, &authority, user, &held))
 }
@@ -53,7 +54,10 @@ pub(crate) fn write_node(
             fs::create_dir_all(&pki).map_err(Error::files(&pki))?;
             let current = pki.join("kubelet-client-current.pem");
             let both = format!("{}{}", credential.certificate, credential.key(keys)?);
-            let file = pki.join(format!("kubelet-client-{}.pem", fs::read_dir(&pki).map_err(Error::files(&pki))?.count()));
+            let file = pki.join(format!(
+                "kubelet-client-{}.pem",
+                fs::read_dir(&pki).map_err(Error::files(&pki))?.count()
+            ));
             secret(&file, &both).map_err(Error::files(&file))?;
             swap_link(&file, &current).map_err(Error::files(&current))?;
             let path = dir.join("kubelet.conf");
@@ -67,7 +71,8 @@ pub(crate) fn write_node(
             let [authority, certificate, key, path] =
                 ["server-ca.crt", "client-kubelet.crt", "client-kubelet.key", "kubelet.kubeconfig"]
                     .map(|name| dir.join(name));
-            let held = format!("client-certificate: {}\n    client-key: {}", certificate.display(), key.display());
+            let held =
+                format!("client-certificate: {}\n    client-key: {}", certificate.display(), key.display());
             let trust = format!("certificate-authority: {}", authority.display());
             for (path, text) in [
                 (&authority, server.authority.to_owned()),
@@ -114,7 +119,8 @@ pub(crate) fn base64(bytes: &[u8]) -> String {
 /// Writes beside and renames, so that a reader sees the old file or the new one.
 pub(crate) fn secret(path: &Path, text: &str) -> io::Result<()> {
     let beside = path.with_extension("new");
-    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
+    let mut file =
+        fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
     io::Write::write_all(&mut file, text.as_bytes())?;
     fs::rename(beside, path)
 }

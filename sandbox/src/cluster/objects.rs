@@ -84,7 +84,12 @@ impl Cluster {
     }
 
     /// Registers a Node as a kubelet and its cloud provider do: Ready, with a `providerID` and a Lease.
-    pub fn add_node(&self, name: &str, provider_id: &str, labels: &BTreeMap<String, String>) -> Result<Value, Error> {
+    pub fn add_node(
+        &self,
+        name: &str,
+        provider_id: &str,
+        labels: &BTreeMap<String, String>,
+    ) -> Result<Value, Error> {
         let mut labels = labels.clone();
         for (key, value) in [("kubernetes.io/hostname", name), ("kubernetes.io/os", "linux")] {
             labels.insert(key.into(), value.into());
@@ -103,7 +108,8 @@ impl Cluster {
                 },
             },
         });
-        let lease = json!({"metadata": {"name": name}, "spec": {"holderIdentity": name, "leaseDurationSeconds": 40}});
+        let lease =
+            json!({"metadata": {"name": name}, "spec": {"holderIdentity": name, "leaseDurationSeconds": 40}});
         let node = self.create(("", "v1", "nodes"), "", &node)?;
         self.create(("coordination.k8s.io", "v1", "leases"), "kube-node-lease", &lease)?;
         Ok(node)
@@ -119,7 +125,8 @@ impl Cluster {
 
     fn ready(&self, ready: bool) -> Value {
         let now = stamp(self.now());
-        let (status, reason) = if ready { ("True", "KubeletReady") } else { ("Unknown", "NodeStatusUnknown") };
+        let (status, reason) =
+            if ready { ("True", "KubeletReady") } else { ("Unknown", "NodeStatusUnknown") };
         json!({"type": "Ready", "status": status, "reason": reason, "message": "", "lastHeartbeatTime": now,
                "lastTransitionTime": now})
     }
@@ -156,7 +163,12 @@ impl Cluster {
     }
 
     /// Creates an object as an administrator would.
-    pub fn create(&self, resource: (&str, &str, &str), namespace: &str, object: &Value) -> Result<Value, Error> {
+    pub fn create(
+        &self,
+        resource: (&str, &str, &str),
+        namespace: &str,
+        object: &Value,
+    ) -> Result<Value, Error> {
         self.act(Verb::Create, target(resource, namespace, None), "application/json", object)
     }
 
@@ -187,7 +199,8 @@ impl Cluster {
         let (query, now) = (BTreeMap::new(), self.now());
         let ask = Ask { user: &user, verb, target: &target, query: &query, content_type, body: &body, now };
         let answer = self.shared.write(|store| {
-            let resource = served(store).into_iter().find(|r| fits(r, &target)).ok_or_else(Refusal::no_such_path)?;
+            let resource =
+                served(store).into_iter().find(|r| fits(r, &target)).ok_or_else(Refusal::no_such_path)?;
             api::answer(store, &resource, &ask, self.shared.rules())
         });
         match answer {

@@ -24,7 +24,8 @@ impl Kind {
             "application/strategic-merge-patch+json" if resource.custom.is_none() => Self::Strategic,
             "application/apply-patch+yaml" => Self::Apply,
             _ => {
-                let strategic = if resource.custom.is_none() { ", application/strategic-merge-patch+json" } else { "" };
+                let strategic =
+                    if resource.custom.is_none() { ", application/strategic-merge-patch+json" } else { "" };
                 return Err(Refusal::unsupported_media_type(format!(
                     "the body of the request was in an unknown format - accepted media types include: \
                      application/json-patch+json, application/merge-patch+json{strategic}, \
@@ -101,7 +102,8 @@ fn strategic(target: &mut Value, patch: &Value, field: &str, kind: &str) -> Resu
             }
             match target {
                 Value::Array(present) if is_set(field) => {
-                    let added: Vec<Value> = items.iter().filter(|item| !present.contains(item)).cloned().collect();
+                    let added: Vec<Value> =
+                        items.iter().filter(|item| !present.contains(item)).cloned().collect();
                     present.extend(added);
                 }
                 _ => *target = patch.clone(),
@@ -215,7 +217,8 @@ fn applied(target: &mut Value, patch: &Value, field: &str, resource: &Resource) 
                 }
             }
             None if is_set(field) => {
-                let added: Vec<Value> = items.iter().filter(|item| !present.contains(item)).cloned().collect();
+                let added: Vec<Value> =
+                    items.iter().filter(|item| !present.contains(item)).cloned().collect();
                 present.extend(added);
             }
             None => *target = patch.clone(),

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose,
 };
 use rustls::{
     DigitallySignedStruct, DistinguishedName, RootCertStore, SignatureScheme,
@@ -75,12 +76,18 @@ impl Authority {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut roots = RootCertStore::empty();
         roots.add(certificate.der().clone())?;
-        let clients = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone()).build()?;
+        let clients =
+            WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone()).build()?;
         Ok(Self { certificate: certificate.pem(), issuer: Issuer::new(params, key), clients, provider })
     }
 
     /// A certificate for `user`, with the groups it names.
-    pub(crate) fn client(&self, name: &str, groups: &[&str], validity: Validity) -> Result<Credential, Error> {
+    pub(crate) fn client(
+        &self,
+        name: &str,
+        groups: &[&str],
+        validity: Validity,
+    ) -> Result<Credential, Error> {
         let key = KeyPair::generate()?;
         let mut params = params(validity, vec![])?;
         params.distinguished_name.push(DnType::CommonName, name);

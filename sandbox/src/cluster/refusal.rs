@@ -22,10 +22,7 @@ impl Refusal {
     }
 
     fn about(self, resource: &Resource, name: &str) -> Self {
-        Self {
-            details: json!({"name": name, "group": resource.group, "kind": resource.plural}),
-            ..self
-        }
+        Self { details: json!({"name": name, "group": resource.group, "kind": resource.plural}), ..self }
     }
 
     pub(crate) fn unauthorized() -> Self {
@@ -55,7 +52,8 @@ impl Refusal {
     }
 
     pub(crate) fn stale(resource: &Resource, name: &str) -> Self {
-        let why = "the object has been modified; please apply your changes to the latest version and try again";
+        let why =
+            "the object has been modified; please apply your changes to the latest version and try again";
         Self::conflict(resource, name, why)
     }
 
@@ -88,7 +86,8 @@ impl Refusal {
     }
 
     pub(crate) fn not_acceptable(accept: &str) -> Self {
-        let message = format!("only the following media types are accepted: application/json (asked: {accept})");
+        let message =
+            format!("only the following media types are accepted: application/json (asked: {accept})");
         Self::new(406, "NotAcceptable", message)
     }
 
@@ -131,7 +130,10 @@ impl Refusal {
     /// A fault that a test has switched on.
     pub(crate) fn fault(code: u16, retry_after: Option<u32>) -> Self {
         let (reason, message) = match code {
-            429 => ("TooManyRequests", "the server has received too many requests and has asked us to try again later"),
+            429 => (
+                "TooManyRequests",
+                "the server has received too many requests and has asked us to try again later",
+            ),
             503 => ("ServiceUnavailable", "the server is currently unable to handle the request"),
             504 => ("Timeout", "the server was unable to return a response in the time allotted"),
             _ => ("InternalError", "an error on the server has prevented the request from succeeding"),

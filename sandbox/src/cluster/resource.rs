@@ -27,7 +27,16 @@ const KEPT: &[&str] = &["create", "get", "list", "patch", "update", "watch"];
 const CREATED: &[&str] = &["create"];
 
 /// Group, version, plural, kind, short name, namespaced, status subresource, verbs.
-type Row = (&'static str, &'static str, &'static str, &'static str, &'static str, bool, bool, &'static [&'static str]);
+type Row = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    bool,
+    bool,
+    &'static [&'static str],
+);
 
 const BUILT_IN: &[Row] = &[
     ("", "v1", "events", "Event", "ev", true, false, ALL),
@@ -35,10 +44,28 @@ const BUILT_IN: &[Row] = &[
     ("", "v1", "nodes", "Node", "no", false, true, ALL),
     ("", "v1", "pods", "Pod", "po", true, true, ALL),
     ("", "v1", "secrets", "Secret", "", true, false, ALL),
-    ("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", "crd", false, true, KEPT),
+    (
+        "apiextensions.k8s.io",
+        "v1",
+        "customresourcedefinitions",
+        "CustomResourceDefinition",
+        "crd",
+        false,
+        true,
+        KEPT,
+    ),
     ("apps", "v1", "daemonsets", "DaemonSet", "ds", true, true, ALL),
     ("authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSubjectReview", "", false, false, CREATED),
-    ("authorization.k8s.io", "v1", "selfsubjectaccessreviews", "SelfSubjectAccessReview", "", false, false, CREATED),
+    (
+        "authorization.k8s.io",
+        "v1",
+        "selfsubjectaccessreviews",
+        "SelfSubjectAccessReview",
+        "",
+        false,
+        false,
+        CREATED,
+    ),
     ("coordination.k8s.io", "v1", "leases", "Lease", "", true, false, ALL),
     ("events.k8s.io", "v1", "events", "Event", "ev", true, false, ALL),
     ("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", "pdb", true, true, ALL),
@@ -64,7 +91,8 @@ impl Resource {
 
     /// Every served version of one definition.
     pub(crate) fn defined_by(crd: &Value) -> Vec<Self> {
-        let text = |pointer: &str| crd.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let text =
+            |pointer: &str| crd.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
         let versions = crd.pointer("/spec/versions").and_then(Value::as_array).into_iter().flatten();
         versions
             .filter(|v| v["served"] == Value::Bool(true))
@@ -204,7 +232,9 @@ mod tests {
             let t = Target::parse(path).unwrap();
             (t.group, t.namespace, t.plural, t.name.unwrap_or_default(), t.subresource.unwrap_or_default())
         };
-        let row = |g: &str, ns: &str, p: &str, n: &str, s: &str| (g.into(), ns.into(), p.into(), n.into(), s.into());
+        let row = |g: &str, ns: &str, p: &str, n: &str, s: &str| {
+            (g.into(), ns.into(), p.into(), n.into(), s.into())
+        };
         assert_eq!(parse("/api/v1/nodes/n1/status"), row("", "", "nodes", "n1", "status"));
         assert_eq!(parse("/api/v1/namespaces/kube-system"), row("", "", "namespaces", "kube-system", ""));
         assert_eq!(parse("/api/v1/namespaces/a/status"), row("", "", "namespaces", "a", "status"));

@@ -96,7 +96,8 @@ fn default(schema: &Value, value: &mut Value) {
         Value::Object(map) => {
             for (name, inner) in schema["properties"].as_object().into_iter().flatten() {
                 if let Some(value) = inner.get("default")
-                    && (!map.contains_key(name) || map[name].is_null() && inner["nullable"] != Value::Bool(true))
+                    && (!map.contains_key(name)
+                        || map[name].is_null() && inner["nullable"] != Value::Bool(true))
                 {
                     map.insert(name.clone(), value.clone());
                 }
@@ -124,7 +125,10 @@ fn check(schema: &Value, value: &Value, path: &str, found: &mut Found) {
     }
     if let Some(choices) = schema["enum"].as_array().filter(|choices| !choices.contains(value)) {
         let told: Vec<String> = choices.iter().map(ToString::to_string).collect();
-        found.push((path.into(), format!("Unsupported value: {value}: supported values: {}", told.join(", "))));
+        found.push((
+            path.into(),
+            format!("Unsupported value: {value}: supported values: {}", told.join(", ")),
+        ));
     }
     check_numbers(schema, value, path, found);
     match value {
@@ -180,7 +184,10 @@ fn type_fits(schema: &Value, value: &Value) -> bool {
 fn check_numbers(schema: &Value, value: &Value, path: &str, found: &mut Found) {
     let Some(number) = value.as_f64() else { return };
     if let Some(least) = schema["minimum"].as_f64().filter(|least| number < *least) {
-        found.push((path.into(), format!("Invalid value: {value}: should be greater than or equal to {least}")));
+        found.push((
+            path.into(),
+            format!("Invalid value: {value}: should be greater than or equal to {least}"),
+        ));
     }
     if let Some(most) = schema["maximum"].as_f64().filter(|most| number > *most) {
         found.push((path.into(), format!("Invalid value: {value}: should be less than or equal to {most}")));
@@ -192,7 +199,8 @@ fn check_text(schema: &Value, text: &str, path: &str, found: &mut Found) {
     if let Some(pattern) = schema["pattern"].as_str()
         && Regex::new(pattern).is_ok_and(|pattern| !pattern.is_match(text))
     {
-        found.push((path.into(), format!("Invalid value: {text:?}: {path} in body should match '{pattern}'")));
+        found
+            .push((path.into(), format!("Invalid value: {text:?}: {path} in body should match '{pattern}'")));
     }
     let fits = match schema["format"].as_str() {
         Some("duration") => duration::parse(text).is_ok(),

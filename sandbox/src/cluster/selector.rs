@@ -23,7 +23,8 @@ enum Label {
 
 impl Selector {
     pub(crate) fn parse(resource: &Resource, fields: &str, labels: &str) -> Result<Self, Refusal> {
-        let fields = fields.split(',').filter(|part| !part.is_empty()).map(field).collect::<Result<Vec<_>, _>>()?;
+        let fields =
+            fields.split(',').filter(|part| !part.is_empty()).map(field).collect::<Result<Vec<_>, _>>()?;
         if let Some((path, ..)) = fields.iter().find(|(path, ..)| !indexed(resource, path)) {
             return Err(Refusal::bad_request(format!("field label not supported: {path}")));
         }

@@ -57,8 +57,12 @@ pub(crate) async fn listen(address: SocketAddr) -> std::io::Result<TcpListener> 
 async fn converse(shared: Arc<Shared>, gate: Gate) {
     // A client that breaks off mid-handshake or mid-request is its own business.
     let Ok(stream) = TlsAcceptor::from(shared.tls()).accept(gate).await else { return };
-    let chain: Arc<[CertificateDer<'static>]> =
-        stream.get_ref().1.peer_certificates().map(|chain| chain.iter().cloned().map(CertificateDer::into_owned).collect()).unwrap_or_default();
+    let chain: Arc<[CertificateDer<'static>]> = stream
+        .get_ref()
+        .1
+        .peer_certificates()
+        .map(|chain| chain.iter().cloned().map(CertificateDer::into_owned).collect())
+        .unwrap_or_default();
     let service = hyper::service::service_fn(move |request| {
         let (shared, chain) = (shared.clone(), chain.clone());
         async move { Ok::<_, Infallible>(respond(&shared, &chain, request).await) }
@@ -149,13 +153,15 @@ fn decide(
     };
     let query = query(parts);
     let watch = query.get("watch").is_some_and(|v| is_true(v));
-    let verb =
-        Verb::of(parts.method.as_str(), target.name.is_some(), watch).ok_or_else(Refusal::method_not_allowed)?;
+    let verb = Verb::of(parts.method.as_str(), target.name.is_some(), watch)
+        .ok_or_else(Refusal::method_not_allowed)?;
     let shape = Shape::accepted(header(parts, &ACCEPT))?;
     let content_type = header(parts, &CONTENT_TYPE);
     let ask = Ask { user, verb, target: &target, query: &query, content_type, body, now };
     let (resource, answer) = shared.write(|store| {
-        let fits = |r: &super::resource::Resource| r.is(&target.group, &target.plural) && r.version == target.version;
+        let fits = |r: &super::resource::Resource| {
+            r.is(&target.group, &target.plural) && r.version == target.version
+        };
         let resource = served(store).into_iter().find(fits).ok_or_else(Refusal::no_such_path)?;
         let answer = api::answer(store, &resource, &ask, shared.rules())?;
         Ok((resource, answer))
@@ -171,7 +177,9 @@ fn decide(
             }
             response
         }
-        Answer::List { items, revision } => json(StatusCode::OK, &shape.list(&resource, items, revision, now)),
+        Answer::List { items, revision } => {
+            json(StatusCode::OK, &shape.list(&resource, items, revision, now))
+        }
         Answer::Watch(selector) => {
             let watch = Watch::open(shared, &resource, &target.namespace, selector, shape, &query, place)?;
             let mut response = Response::new(Body::from_stream(watch.stream()));

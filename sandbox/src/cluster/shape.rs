@@ -84,7 +84,9 @@ impl Shape {
             meta["annotations"] = json!({"k8s.io/initial-events-end": "true"});
         }
         match self {
-            Self::Whole => json!({"kind": resource.kind, "apiVersion": resource.api_version(), "metadata": meta}),
+            Self::Whole => {
+                json!({"kind": resource.kind, "apiVersion": resource.api_version(), "metadata": meta})
+            }
             _ => json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": meta}),
         }
     }

@@ -29,7 +29,12 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(authority: Authority, tls: ServerConfig, rules: Rules, bookmark_every: Duration) -> Self {
+    pub(crate) fn new(
+        authority: Authority,
+        tls: ServerConfig,
+        rules: Rules,
+        bookmark_every: Duration,
+    ) -> Self {
         Self {
             store: Mutex::new(Store::new()),
             changed: watch::Sender::new(0),
@@ -129,6 +134,7 @@ impl Shared {
 
 /// Everything the server serves now: the built-in kinds, and what definitions in the store add.
 pub(crate) fn served(store: &Store) -> Vec<Resource> {
-    let defined = store.list("customresourcedefinitions.apiextensions.k8s.io", "").flat_map(Resource::defined_by);
+    let defined =
+        store.list("customresourcedefinitions.apiextensions.k8s.io", "").flat_map(Resource::defined_by);
     Resource::built_in().into_iter().chain(defined).collect()
 }

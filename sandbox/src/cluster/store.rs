@@ -51,7 +51,11 @@ impl Store {
     }
 
     /// Objects of one storage; an empty namespace means all.
-    pub(crate) fn list<'a>(&'a self, storage: &'a str, namespace: &'a str) -> impl Iterator<Item = &'a Value> {
+    pub(crate) fn list<'a>(
+        &'a self,
+        storage: &'a str,
+        namespace: &'a str,
+    ) -> impl Iterator<Item = &'a Value> {
         let from = (storage.to_owned(), namespace.to_owned(), String::new());
         self.objects
             .range(from..)
@@ -74,7 +78,12 @@ impl Store {
         self.revision += 1;
         let mut last = before.clone();
         last["metadata"]["resourceVersion"] = self.revision.to_string().into();
-        self.remember(Change { revision: self.revision, key: key.clone(), before: Some(before), after: None });
+        self.remember(Change {
+            revision: self.revision,
+            key: key.clone(),
+            before: Some(before),
+            after: None,
+        });
         Some(last)
     }
 

@@ -9,7 +9,13 @@ use super::{resource::Resource, shape::partial};
 type Column<'a> = (String, String, Box<dyn Fn(&Value) -> Value + 'a>);
 
 /// `meta.k8s.io/v1` `Table`.
-pub(crate) fn of(resource: &Resource, objects: &[Value], revision: &Value, headed: bool, now: Timestamp) -> Value {
+pub(crate) fn of(
+    resource: &Resource,
+    objects: &[Value],
+    revision: &Value,
+    headed: bool,
+    now: Timestamp,
+) -> Value {
     let columns = columns(resource);
     let rows: Vec<Value> = objects
         .iter()
@@ -61,7 +67,11 @@ fn columns(resource: &Resource) -> Vec<Column<'_>> {
         (None, "leases") => all.push(text("Holder", "/spec/holderIdentity")),
         _ => {}
     }
-    all.push(("Age".into(), "date".into(), Box::new(|object| object["metadata"]["creationTimestamp"].clone())));
+    all.push((
+        "Age".into(),
+        "date".into(),
+        Box::new(|object| object["metadata"]["creationTimestamp"].clone()),
+    ));
     all
 }
 
@@ -97,7 +107,11 @@ fn computed(name: &str, cell: fn(&Value) -> String) -> Column<'static> {
 fn printed(column: &Value) -> Column<'_> {
     let word = |key: &str| column[key].as_str().unwrap_or_default().to_owned();
     let path = word("jsonPath");
-    (word("name"), word("type"), Box::new(move |object| at_path(object, &path).cloned().unwrap_or(Value::Null)))
+    (
+        word("name"),
+        word("type"),
+        Box::new(move |object| at_path(object, &path).cloned().unwrap_or(Value::Null)),
+    )
 }
 
 fn node_status(node: &Value) -> String {
@@ -113,8 +127,11 @@ fn node_status(node: &Value) -> String {
 
 fn node_roles(node: &Value) -> String {
     let labels = node["metadata"]["labels"].as_object();
-    let roles: Vec<&str> =
-        labels.into_iter().flatten().filter_map(|(key, _)| key.strip_prefix("node-role.kubernetes.io/")).collect();
+    let roles: Vec<&str> = labels
+        .into_iter()
+        .flatten()
+        .filter_map(|(key, _)| key.strip_prefix("node-role.kubernetes.io/"))
+        .collect();
     if roles.is_empty() { "<none>".into() } else { roles.join(",") }
 }
 

@@ -187,7 +187,9 @@ impl Watch {
             (true, false) => "DELETED",
             (false, false) => return,
         };
-        let Some(mut object) = (if is { change.after.clone() } else { change.before.clone() }) else { return };
+        let Some(mut object) = (if is { change.after.clone() } else { change.before.clone() }) else {
+            return;
+        };
         object["metadata"]["resourceVersion"] = change.revision.to_string().into();
         self.tell(kind, object);
     }
@@ -215,7 +217,9 @@ fn check_initial(query: &BTreeMap<String, String>) -> Result<(), Refusal> {
         }
         (true, Some("NotOlderThan")) | (false, None) => return Ok(()),
         (true, _) => "resourceVersionMatch: Unsupported value: supported values: \"NotOlderThan\"",
-        (false, _) => "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+        (false, _) => {
+            "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+        }
     };
     let (field, message) = why.split_once(": ").unwrap_or((why, ""));
     Err(Refusal::invalid("ListOptions", "meta.k8s.io", "", &[(field.into(), message.into())]))

@@ -28,7 +28,8 @@ pub(crate) fn created(
     let name = match meta.get("name").and_then(Value::as_str) {
         Some(name) if !name.is_empty() => name.to_owned(),
         _ if prefix.is_empty() => {
-            let why = [("metadata.name".to_owned(), "Required value: name or generateName is required".to_owned())];
+            let why =
+                [("metadata.name".to_owned(), "Required value: name or generateName is required".to_owned())];
             return Err(Refusal::invalid(&resource.kind, &resource.group, "", &why));
         }
         _ => format!("{prefix}{serial:05x}"),
@@ -51,7 +52,11 @@ pub(crate) fn created(
 }
 
 fn counts_generations(resource: &Resource) -> bool {
-    resource.custom.is_some() || matches!(resource.plural.as_str(), "daemonsets" | "poddisruptionbudgets" | "customresourcedefinitions")
+    resource.custom.is_some()
+        || matches!(
+            resource.plural.as_str(),
+            "daemonsets" | "poddisruptionbudgets" | "customresourcedefinitions"
+        )
 }
 
 fn initial_status(resource: &Resource, object: &mut Value, now: Timestamp) {
@@ -77,9 +82,7 @@ fn initial_status(resource: &Resource, object: &mut Value, now: Timestamp) {
 }
 
 fn established(crd: &Map<String, Value>, now: Timestamp) -> Value {
-    let condition = |kind: &str, reason: &str, message: &str| {
-        json!({"type": kind, "status": "True", "reason": reason, "message": message, "lastTransitionTime": stamp(now)})
-    };
+    let condition = |kind: &str, reason: &str, message: &str| json!({"type": kind, "status": "True", "reason": reason, "message": message, "lastTransitionTime": stamp(now)});
     let spec = crd.get("spec").cloned().unwrap_or_default();
     let stored = spec["versions"].as_array().into_iter().flatten().filter(|v| v["storage"] == true);
     json!({
@@ -114,7 +117,14 @@ pub(crate) fn replaced(
     check_identity(resource, name, old_meta, &mut new, via)?;
     keep_other_half(resource, subresource, old, &mut new);
     let meta = meta(&mut new)?;
-    for fixed in ["creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion", "uid"] {
+    for fixed in [
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "generation",
+        "resourceVersion",
+        "uid",
+    ] {
         match old_meta.get(fixed) {
             Some(value) => meta.insert(fixed.into(), value.clone()),
             None => meta.remove(fixed),

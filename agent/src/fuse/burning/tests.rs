@@ -173,7 +173,7 @@ impl World {
     fn must_not_be_early(&self, cause: Cause) -> Result<(), TestCaseError> {
         match cause {
             Cause::Lifetime => {
-                prop_assert!(self.now >= LIFETIME - RESOLUTION, "lifetime ended at {}", self.now)
+                prop_assert!(self.now >= LIFETIME - RESOLUTION, "lifetime ended at {}", self.now);
             }
             Cause::Deadline => {
                 let deadline = self.acknowledged.map(|(deadline, _)| deadline);
@@ -229,6 +229,8 @@ impl World {
                 self.now += span;
                 self.suspended += span;
                 self.woke = self.now;
+                // The network comes back after the machine.
+                self.next_beat = self.now + 5_000;
                 self.excuse += CONFIRM;
             }
             Event::Kill => self.start_again(),
