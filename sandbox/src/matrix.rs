@@ -26,7 +26,8 @@ impl Matrix {
         let seats = Arc::new(Semaphore::new(AT_ONCE));
         let mut playing = JoinSet::new();
         for scenario in self.scenarios {
-            let (seats, programs, kubeconfig) = (Arc::clone(&seats), self.programs.clone(), self.kubeconfig.clone());
+            let (seats, programs, kubeconfig) =
+                (Arc::clone(&seats), self.programs.clone(), self.kubeconfig.clone());
             playing.spawn(async move {
                 let _seat = seats.acquire_owned().await;
                 (scenario, scenario.play(programs, kubeconfig).await)
@@ -63,7 +64,8 @@ fn heading(real: bool) -> String {
 }
 
 fn line(scenario: Scenario, row: &Row) -> String {
-    let overshoot = row.overshoot_seconds.map_or_else(|| "-".to_owned(), |seconds| format!("{seconds:+.3} s"));
+    let overshoot =
+        row.overshoot_seconds.map_or_else(|| "-".to_owned(), |seconds| format!("{seconds:+.3} s"));
     let by = row.enforced_by.as_deref().unwrap_or(if row.gone { "nobody" } else { "(shown)" });
     let held = if row.held { "held" } else { "BROKEN" };
     let (name, bound, broken) = (scenario.name(), row.bound_seconds, scenario.broken());

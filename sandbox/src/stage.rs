@@ -116,14 +116,7 @@ pub struct Stage {
 impl Stage {
     /// Sets everything up. Returns at once: nothing need be armed yet.
     pub async fn set(setup: Setup) -> Result<Self, StageError> {
-        let dir = tempfile::Builder::new().prefix("curfew-sandbox-").tempdir()?;
-        let cloud = Cloud::start(Options::default()).await?;
-        let api = match &setup.kubeconfig {
-            None => Api::loopback(&dir.path().join("cluster")).await?,
-            Some(path) => Api::real(path, dir.path()).await?,
-        };
-        let (controller, machines, lease) = (Mutex::new(None), Vec::new(), setup.name.clone());
-        let mut stage = Self { cloud, api, machines, lease, controller, programs: setup.programs.clone(), dir };
+        let mut stage = Self::empty(&setup).await?;
         stage.start_controller()?;
         for number in 1..=setup.machines {
             let spec = Spec::fast(format!("{}-{number}", stage.lease), stage.labels());
@@ -131,6 +124,22 @@ impl Stage {
         }
         stage.hold(&setup).await?;
         Ok(stage)
+    }
+
+    /// A loopback cloud and cluster with nothing in them: no controller, no lease, no machine.
+    pub async fn bare(programs: Programs) -> Result<Self, StageError> {
+        Self::empty(&Setup::new(programs, Duration::ZERO)).await
+    }
+
+    async fn empty(setup: &Setup) -> Result<Self, StageError> {
+        let dir = tempfile::Builder::new().prefix("curfew-sandbox-").tempdir()?;
+        let cloud = Cloud::start(Options::default()).await?;
+        let api = match &setup.kubeconfig {
+            None => Api::loopback(&dir.path().join("cluster")).await?,
+            Some(path) => Api::real(path, dir.path()).await?,
+        };
+        let (controller, machines, lease) = (Mutex::new(None), Vec::new(), setup.name.clone());
+        Ok(Self { cloud, api, machines, lease, controller, programs: setup.programs.clone(), dir })
     }
 
     /// Adds a machine.
@@ -160,7 +169,9 @@ impl Stage {
         let mut controller = self.controller.lock().unwrap_or_else(PoisonError::into_inner);
         if controller.is_none() {
             let mut command = self.programs.controller();
-            command.args(["run", "--admin-address", "off", "--kubeconfig"]).arg(self.api.controller_kubeconfig()?);
+            command
+                .args(["run", "--admin-address", "off", "--kubeconfig"])
+                .arg(self.api.controller_kubeconfig()?);
             *controller = Some(Process::start(command, &self.dir.path().join("controller.log"))?);
         }
         Ok(())
@@ -222,7 +233,12 @@ impl Stage {
         };
         timeout(ARMS_WITHIN, first).await.unwrap_or_else(|_| {
             let what = format!("a deadline on {}", machine.name);
-            Err(StageError::Missed { what, within: ARMS_WITHIN, status: String::new(), reason: String::new() })
+            Err(StageError::Missed {
+                what,
+                within: ARMS_WITHIN,
+                status: String::new(),
+                reason: String::new(),
+            })
         })
     }
 
@@ -272,5 +288,5 @@ fn unique(prefix: &str) -> String {
     format!("{prefix}-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-const ARMS_WITHIN: Duration = Duration::from_secs(60);
+const ARMS_WITHIN: Duration = Duration::from_mins(1);
 const LOOK: Duration = Duration::from_millis(50);

@@ -55,17 +55,8 @@ pub enum Scenario {
 
 impl Scenario {
     /// All of them, the longest first: started in this order they end at about the same time.
-    pub const ALL: [Self; 9] = [
-        Self::F9,
-        Self::F8,
-        Self::F3,
-        Self::F2Seen,
-        Self::F10,
-        Self::F0,
-        Self::F1,
-        Self::F11,
-        Self::F4Seen,
-    ];
+    pub const ALL: [Self; 9] =
+        [Self::F9, Self::F8, Self::F3, Self::F2Seen, Self::F10, Self::F0, Self::F1, Self::F11, Self::F4Seen];
 
     /// As the matrix names it.
     #[must_use]
@@ -119,7 +110,8 @@ impl Scenario {
 
     /// Plays the row on a stage of its own.
     pub async fn play(self, programs: Programs, kubeconfig: Option<PathBuf>) -> Result<Row, StageError> {
-        let setup = Setup { kubeconfig, check_every: self.check_every(), ..Setup::new(programs, self.lease()) };
+        let setup =
+            Setup { kubeconfig, check_every: self.check_every(), ..Setup::new(programs, self.lease()) };
         let stage = Stage::set(setup).await?;
         let row = self.play_on(&stage).await;
         if !row.as_ref().is_ok_and(|row| row.held) {
