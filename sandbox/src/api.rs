@@ -116,7 +116,7 @@ impl Api {
         let text = deadline.to_string();
         match self {
             Self::Loopback(cluster) => {
-                drop(cluster.set_annotation(node, annotation::DEADLINE, Some(&text))?)
+                drop(cluster.set_annotation(node, annotation::DEADLINE, Some(&text))?);
             }
             Self::Real(real) => real.annotate(node, annotation::DEADLINE, &text).await?,
         }

@@ -47,17 +47,19 @@ pub(crate) async fn play(programs: Programs, options: Options) -> Result<ExitCod
     );
     println!("binary         {size}");
     let steady = Duration::from_mins(options.steady_minutes);
-    let (resident_kib, requests) =
-        try_join!(memory::after(options.heartbeats, &programs), requests::count(steady, &programs))?;
+    let (resident_kib, requests, firing_millis, firing_millis_api_hanging) = try_join!(
+        memory::after(options.heartbeats, &programs),
+        requests::count(steady, &programs),
+        firings::measure(options.firings, false, &programs),
+        firings::measure(options.firings, true, &programs),
+    )?;
     println!(
         "resident       {:.2} MiB after {} heartbeats",
         mebibytes(resident_kib * 1024),
         options.heartbeats
     );
     println!("requests       {requests}");
-    let firing_millis = firings::measure(options.firings, false, &programs).await?;
     println!("deadline → DELETE on the wire, milliseconds:\n  normally     {firing_millis}");
-    let firing_millis_api_hanging = firings::measure(options.firings, true, &programs).await?;
     println!("  API hanging  {firing_millis_api_hanging}");
     let heartbeats = options.heartbeats;
     let figures = Figures {

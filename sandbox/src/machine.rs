@@ -200,7 +200,7 @@ impl Options<'_> {
             ("--kubeconfig", self.kubeconfig.display().to_string()),
             ("--run-dir", path("run")),
             ("--state-dir", path("state")),
-            ("--max-lifetime", "2h".into()),
+            ("--max-lifetime", "24h".into()),
             ("--first-hold", "0s".into()),
             ("--heartbeat", seconds(self.spec.heartbeat)),
             ("--probe", seconds(self.spec.probe)),

@@ -1,13 +1,12 @@
 //! One cloud, one cluster, a controller, machines and a lease that holds them: set up, broken, and watched from outside.
 
+mod setup;
+
 use std::{
     collections::BTreeMap,
     io,
-    path::{Path, PathBuf},
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicU32, Ordering},
-    },
+    path::Path,
+    sync::{Mutex, PoisonError},
     time::Duration,
 };
 
@@ -24,34 +23,7 @@ use crate::{
     programs::Programs,
 };
 
-/// What to set up.
-#[derive(Clone, Debug)]
-pub struct Setup {
-    /// The executables.
-    pub programs: Programs,
-    /// A real API server, by its administrator's kubeconfig. None: the loopback cluster.
-    pub kubeconfig: Option<PathBuf>,
-    /// How many machines.
-    pub machines: usize,
-    /// The lease's duration.
-    pub lease: Duration,
-    /// `renewInterval` and `slack`.
-    pub watchdog: (Duration, Duration),
-    /// Between two runs of each machine's backstop.
-    pub check_every: Duration,
-    /// What the machines are called.
-    pub name: String,
-}
-
-impl Setup {
-    /// One machine, and the shortest renewals there are.
-    #[must_use]
-    pub fn new(programs: Programs, lease: Duration) -> Self {
-        let watchdog = (Duration::from_secs(10), Duration::from_secs(11));
-        let (check_every, name) = (Duration::from_secs(5), unique("stage"));
-        Self { programs, kubeconfig: None, machines: 1, lease, watchdog, check_every, name }
-    }
-}
+pub use setup::Setup;
 
 /// Why the stage is not what was asked for.
 #[derive(Debug, thiserror::Error)]
@@ -117,10 +89,13 @@ impl Stage {
     /// Sets everything up. Returns at once: nothing need be armed yet.
     pub async fn set(setup: Setup) -> Result<Self, StageError> {
         let mut stage = Self::empty(&setup).await?;
-        stage.start_controller()?;
+        if setup.controller {
+            stage.start_controller()?;
+        }
         for number in 1..=setup.machines {
             let spec = Spec::fast(format!("{}-{number}", stage.lease), stage.labels());
-            stage.rent(Spec { check_every: Some(setup.check_every), ..spec }).await?;
+            let (check_every, heartbeat) = (Some(setup.check_every), setup.heartbeat);
+            stage.rent(Spec { check_every, heartbeat, ..spec }).await?;
         }
         stage.hold(&setup).await?;
         Ok(stage)
@@ -280,12 +255,6 @@ impl Stage {
         let nodes: Vec<String> = self.machines.iter().map(|machine| machine.name.clone()).collect();
         Ok(self.api.clear(&self.lease, &nodes).await?)
     }
-}
-
-/// A name that no other stage of this or another process uses.
-fn unique(prefix: &str) -> String {
-    static NEXT: AtomicU32 = AtomicU32::new(1);
-    format!("{prefix}-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 const ARMS_WITHIN: Duration = Duration::from_mins(1);
