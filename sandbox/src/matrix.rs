@@ -58,7 +58,10 @@ fn heading(real: bool) -> String {
 fn line(scenario: Scenario, row: &Row) -> String {
     let overshoot =
         row.overshoot_seconds.map_or_else(|| "-".to_owned(), |seconds| format!("{seconds:+.3} s"));
-    let by = row.enforced_by.as_deref().unwrap_or(if scenario.only_shows() { "(shown)" } else { "nobody" });
+    let by = row
+        .enforced_by
+        .as_deref()
+        .unwrap_or_else(|| if scenario.only_shows() { "(shown)" } else { "nobody" });
     let held = if row.held { "held" } else { "NOT HELD" };
     let (name, bound, broken) = (scenario.name(), row.bound_seconds, scenario.broken());
     format!("{name:8} {by:9} {overshoot:>12} {bound:>6} s  {held:8} {broken}")

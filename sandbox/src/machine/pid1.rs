@@ -141,7 +141,7 @@ fn paths(directories: &[PathBuf]) -> Vec<&Path> {
 }
 
 const TICK: Duration = Duration::from_millis(100);
-/// As the service's RestartSec.
+/// As the service's `RestartSec`.
 const RESTART: Duration = Duration::from_secs(1);
 const FIRST_CHECK: Duration = Duration::from_secs(2);
 /// As the service's start time-out.
