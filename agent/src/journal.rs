@@ -30,10 +30,10 @@ pub fn start() {
         return;
     }
     let subscriber = tracing_subscriber::fmt()
+        .log_internal_errors(false)
         .event_format(Journal)
         .with_max_level(Level::INFO)
         .with_writer(|| Line)
-        .log_internal_errors(false)
         .finish();
     // It fails only if logging was started before.
     let _ = tracing::subscriber::set_global_default(subscriber);
