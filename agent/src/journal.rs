@@ -31,6 +31,7 @@ pub fn start() {
         return;
     }
     let subscriber = tracing_subscriber::fmt()
+        .log_internal_errors(false)
         .event_format(Journal)
         .with_max_level(Level::INFO)
         .with_writer(|| Line)
