@@ -6,7 +6,7 @@ mod run;
 mod world;
 
 pub use run::{Kept, Promise, run};
-pub use world::{Setup, World, agent_deletes, is_in_time, told};
+pub use world::{World, agent_deletes, is_in_time, told, without_backstop};
 
 use std::{path::Path, time::Duration};
 

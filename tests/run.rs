@@ -21,7 +21,7 @@ pub struct Promise {
 pub fn run(promises: impl IntoIterator<Item = &'static Promise>) -> ExitCode {
     let mut arguments = Arguments::from_args();
     arguments.test_threads.get_or_insert(AT_ONCE);
-    let trial = |promise: &'static Promise| Trial::test(promise.name, || put_to_the_test(promise));
+    let trial = |promise: &'static Promise| Trial::test(promise.name, move || put_to_the_test(promise));
     libtest_mimic::run(&arguments, promises.into_iter().map(trial).collect()).exit_code()
 }
 

@@ -33,9 +33,6 @@ pub struct World {
     dir: TempDir,
 }
 
-/// What a machine is like, beside what [`Spec::fast`] says. Its Node carries the label `pool=test`.
-pub type Setup = fn(&mut Spec);
-
 impl World {
     /// A cloud and a cluster. `testbed`: the executable of every program.
     pub async fn empty(testbed: &str) -> Result<Self> {
@@ -60,7 +57,14 @@ impl World {
         Ok(world)
     }
 
-    /// Adds a machine.
+    /// A machine with nothing but its agent: no controller renews its deadlines, and no backstop fires in its stead.
+    pub async fn alone(testbed: &str) -> Result<Self> {
+        let world = Self::with(testbed, without_backstop).await?;
+        world.proves_itself(world.machine()).await?;
+        Ok(world)
+    }
+
+    /// Adds a machine, whose Node carries the label `pool=test`.
     pub async fn rent(&mut self, name: &str, setup: impl FnOnce(&mut Spec)) -> Result<()> {
         let mut spec = Spec::fast(name, [("pool".to_owned(), "test".to_owned())].into());
         setup(&mut spec);
@@ -147,6 +151,11 @@ impl World {
     /// Waits until nothing but a controller is missing: identity and authority proven, the backstop has run.
     pub async fn arms(&self, machine: &Machine) -> Result<Heartbeat> {
         self.beats(machine, "an armed machine", told::armed).await
+    }
+
+    /// Waits until the agent knows its server and that it may delete it.
+    pub async fn proves_itself(&self, machine: &Machine) -> Result<Heartbeat> {
+        self.beats(machine, "a proven machine", told::proven).await
     }
 
     /// Waits until the agent acts upon this deadline.
@@ -261,6 +270,11 @@ fn ledgers(machine: &Machine) -> Vec<PathBuf> {
     ["run", "state"].iter().flat_map(|part| names.map(|name| machine.dir().join(part).join(name))).collect()
 }
 
+/// As a [`Spec`]: the timer is not enabled.
+pub const fn without_backstop(spec: &mut Spec) {
+    spec.check_every = None;
+}
+
 /// Not before its deadline, and within what a machine under load may need.
 #[must_use]
 pub fn is_in_time(gone: Timestamp, deadline: Timestamp) -> bool {
@@ -275,7 +289,7 @@ pub fn agent_deletes(entry: &Entry) -> bool {
 
 /// What a heartbeat says.
 pub mod told {
-    use curfew_contract::{Assessment, Expected, Freshness, Heartbeat, Note, condition::assess};
+    use curfew_contract::{Assessment, Authority, Expected, Freshness, Heartbeat, Identity, Note, condition::assess};
     use jiff::SignedDuration;
 
     /// All that a controller would need to call it armed.
@@ -284,6 +298,12 @@ pub mod told {
         let deadline_unseen_for = SignedDuration::ZERO;
         let expected = Expected { provider_id: None, deadline: beat.deadline_seen, deadline_unseen_for };
         assess(Some(beat), Freshness::Fresh, expected) == Assessment::Armed
+    }
+
+    /// Whether the agent knows its server and may delete it.
+    #[must_use]
+    pub fn proven(beat: &Heartbeat) -> bool {
+        beat.identity == Identity::Proven && beat.authority == Authority::Verified
     }
 
     /// Whether it carries this note.
