@@ -1,5 +1,7 @@
-//! The executable that tests start as agent, controller or sandbox: a process of its own each time.
+//! The sandbox's executable once more, so that tests find it built.
 
-fn main() -> std::process::ExitCode {
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
     curfew_sandbox::main(std::env::args_os())
 }

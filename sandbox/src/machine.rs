@@ -40,6 +40,12 @@ pub struct Spec {
     pub heartbeat: Duration,
     /// `--probe`: an hour on a real machine.
     pub probe: Duration,
+    /// Labels of the server at the provider: its consent.
+    pub consent: Vec<(&'static str, &'static str)>,
+    /// Options of agent and backstop, by name, in place of those they would get.
+    pub options: BTreeMap<&'static str, String>,
+    /// Further arguments of both, as they are.
+    pub arguments: Vec<String>,
 }
 
 impl Spec {
@@ -53,6 +59,9 @@ impl Spec {
             check_every: Some(Duration::from_secs(5)),
             heartbeat: Duration::from_secs(1),
             probe: Duration::from_secs(5),
+            consent: vec![(label::MANAGED_BY, label::CURFEW)],
+            options: BTreeMap::new(),
+            arguments: Vec::new(),
         }
     }
 }
@@ -103,7 +112,7 @@ impl Machine {
         dir: &Path,
     ) -> Result<Self, MachineError> {
         let name = spec.name.clone();
-        let id = cloud.add_server(ServerSpec::new(&name, &[(label::MANAGED_BY, label::CURFEW)]));
+        let id = cloud.add_server(ServerSpec::new(&name, &spec.consent));
         let dir = dir.join(&name);
         let join = |source| MachineError::Join { name: name.clone(), source };
         api.add_node(&name, &format!("hcloud://{id}"), &spec.labels).await.map_err(join)?;
@@ -132,6 +141,12 @@ impl Machine {
         Ok(Self { name, id, token: agents, dir, host, pid1 })
     }
 
+    /// Where its files are: `run`, `state`, `dmi`, `kubelet`, and the tokens, named by their holders.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
     /// Process id of the agent, while it runs.
     #[must_use]
     pub fn agent_id(&self) -> Option<u32> {
@@ -141,6 +156,11 @@ impl Machine {
     /// `kill -9` of the agent. `restart`: PID 1 starts it again, as systemd would.
     pub fn kill_agent(&self, restart: bool) {
         self.host.kill_agent(restart);
+    }
+
+    /// Starts an agent that was killed for good.
+    pub fn start_agent(&self) {
+        self.host.kill_agent(true);
     }
 
     /// Sends the agent a signal, for example SIGSTOP.
@@ -192,7 +212,7 @@ impl Options<'_> {
     fn of(&self, who: &str) -> Vec<String> {
         let path = |part: &str| self.dir.join(part).display().to_string();
         let seconds = |span: Duration| format!("{}s", span.as_secs());
-        let mut pairs = vec![
+        let mut pairs = BTreeMap::from([
             ("--endpoint", self.cloud.endpoint()),
             ("--metadata", self.cloud.metadata_endpoint(self.id)),
             ("--token-file", path(who)),
@@ -204,9 +224,11 @@ impl Options<'_> {
             ("--first-hold", "0s".into()),
             ("--heartbeat", seconds(self.spec.heartbeat)),
             ("--probe", seconds(self.spec.probe)),
-        ];
+        ]);
         pairs.extend(self.node.clone().map(|node| ("--node-name", node)));
-        pairs.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect()
+        pairs.extend(self.spec.options.clone());
+        let pairs = pairs.into_iter().flat_map(|(name, value)| [name.to_owned(), value]);
+        pairs.chain(self.spec.arguments.clone()).collect()
     }
 }
 

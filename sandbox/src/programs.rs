@@ -66,11 +66,15 @@ impl Programs {
         self.agent_path() != self.wrapper
     }
 
-    pub(crate) fn agent(&self, read_only: &[&Path]) -> Command {
+    /// The agent's command line. `read_only`: directories that it cannot write.
+    #[must_use]
+    pub fn agent(&self, read_only: &[&Path]) -> Command {
         self.enclosed(&self.agent, read_only)
     }
 
-    pub(crate) fn controller(&self) -> Command {
+    /// The controller's command line, to which its arguments are added.
+    #[must_use]
+    pub fn controller(&self) -> Command {
         self.enclosed(&self.controller, &[])
     }
 

@@ -1,0 +1,317 @@
+//! A cloud, a cluster and machines, with or without a controller.
+
+use std::{fs, path::PathBuf, time::Duration};
+
+use curfew_contract::{Heartbeat, annotation};
+use curfew_sandbox::{
+    api::Api,
+    cloud::{Caller, Cloud, Entry, Options},
+    cluster::Cluster,
+    machine::{AGENT, Machine, Spec},
+    process::Process,
+    programs::Programs,
+};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::time::{Instant, sleep};
+
+use crate::run::keep_log;
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+/// Everything there is.
+pub struct World {
+    /// The cloud.
+    pub cloud: Cloud,
+    /// The cluster, as a person at another desk has it.
+    pub api: Api,
+    /// The machines.
+    pub machines: Vec<Machine>,
+    programs: Programs,
+    controller: Option<Process>,
+    dir: TempDir,
+}
+
+impl World {
+    /// A cloud and a cluster. `testbed`: the executable of every program.
+    pub async fn empty(testbed: &str) -> Result<Self> {
+        let dir = tempfile::Builder::new().prefix("curfew-tests-").tempdir()?;
+        let api = Api::loopback(&dir.path().join("cluster")).await?;
+        let (cloud, machines) = (Cloud::start(Options::default()).await?, Vec::new());
+        let programs = Programs::all_in(testbed);
+        Ok(Self { cloud, api, machines, programs, controller: None, dir })
+    }
+
+    /// The same with one machine, whose agent is starting.
+    pub async fn with(testbed: &str, setup: impl FnOnce(&mut Spec)) -> Result<Self> {
+        let mut world = Self::empty(testbed).await?;
+        world.rent("m-1", setup).await?;
+        Ok(world)
+    }
+
+    /// The same, its agent armed.
+    pub async fn armed(testbed: &str) -> Result<Self> {
+        let world = Self::with(testbed, |_| {}).await?;
+        world.arms(world.machine()).await?;
+        Ok(world)
+    }
+
+    /// A machine with nothing but its agent: no controller renews its deadlines, and no backstop fires in its stead.
+    pub async fn alone(testbed: &str) -> Result<Self> {
+        let world = Self::with(testbed, without_backstop).await?;
+        world.proves_itself(world.machine()).await?;
+        Ok(world)
+    }
+
+    /// Adds a machine, whose Node carries the label `pool=test`.
+    pub async fn rent(&mut self, name: &str, setup: impl FnOnce(&mut Spec)) -> Result<()> {
+        let mut spec = Spec::fast(name, [("pool".to_owned(), "test".to_owned())].into());
+        setup(&mut spec);
+        let machine = Machine::rent(spec, &self.cloud, &self.api, &self.programs, self.dir.path()).await?;
+        self.machines.push(machine);
+        Ok(())
+    }
+
+    /// Starts a controller.
+    pub fn start_controller(&mut self) -> Result<()> {
+        let mut command = self.programs.controller();
+        command.args(["run", "--admin-address", "off", "--kubeconfig"]).arg(self.api.controller_kubeconfig()?);
+        self.controller = Some(Process::start(command, &self.dir.path().join("controller.log"))?);
+        Ok(())
+    }
+
+    /// `kill -9`.
+    pub fn kill_controller(&mut self) {
+        self.controller = None;
+    }
+
+    /// A lease of everything labelled `pool=test`, with the shortest renewals there are.
+    pub async fn lease(&self, name: &str, duration: &str) -> Result<()> {
+        self.lease_of(name, duration, &json!({"pool": "test"})).await
+    }
+
+    /// A lease.
+    pub async fn lease_of(&self, name: &str, duration: &str, selector: &Value) -> Result<()> {
+        let spec = json!({
+            "duration": duration,
+            "watchdog": {"renewInterval": "10s", "slack": "11s"},
+            "adopt": {"nodeSelector": selector},
+        });
+        Ok(self.api.add_lease(name, &spec).await?)
+    }
+
+    /// The first machine.
+    #[must_use]
+    pub fn machine(&self) -> &Machine {
+        &self.machines[0]
+    }
+
+    /// The double itself, for its faults.
+    #[must_use]
+    pub fn cluster(&self) -> &Cluster {
+        match &self.api {
+            Api::Loopback(cluster) => cluster,
+            Api::Real(_) => unreachable!("these tests run on the double only"),
+        }
+    }
+
+    /// Writes a deadline by hand, in cluster time. Returns it, in whole seconds.
+    pub async fn deadline_in(&self, machine: &Machine, seconds: i64) -> Result<Timestamp> {
+        let at = Timestamp::from_second(self.cluster().now().as_second() + seconds)?;
+        self.api.write_deadline(&machine.name, at).await?;
+        Ok(at)
+    }
+
+    /// Writes an annotation of the Node; `None` takes it away.
+    pub fn annotate(&self, machine: &Machine, key: &str, value: Option<&str>) -> Result<()> {
+        self.cluster().set_annotation(&machine.name, key, value)?;
+        Ok(())
+    }
+
+    /// The heartbeat as it stands on the Node.
+    #[must_use]
+    pub fn beat(&self, machine: &Machine) -> Option<Heartbeat> {
+        let node = self.cluster().node(&machine.name)?;
+        Heartbeat::read(node["metadata"]["annotations"][annotation::HEARTBEAT].as_str()?).ok()
+    }
+
+    /// Waits for a heartbeat of which `is` holds.
+    pub async fn beats(&self, machine: &Machine, what: &str, is: impl Fn(&Heartbeat) -> bool) -> Result<Heartbeat> {
+        self.becomes(what, || self.beat(machine).filter(|beat| is(beat))).await
+    }
+
+    /// Waits for the first heartbeat made after now.
+    pub async fn next_beat(&self, machine: &Machine) -> Result<Heartbeat> {
+        let after = self.cluster().now();
+        // `at` is cut to whole seconds.
+        self.beats(machine, "another heartbeat", |beat| beat.at.is_some_and(|at| at > after)).await
+    }
+
+    /// Waits until nothing but a controller is missing: identity and authority proven, the backstop has run.
+    pub async fn arms(&self, machine: &Machine) -> Result<Heartbeat> {
+        self.beats(machine, "an armed machine", told::armed).await
+    }
+
+    /// Waits until the agent knows its server and that it may delete it.
+    pub async fn proves_itself(&self, machine: &Machine) -> Result<Heartbeat> {
+        self.beats(machine, "a proven machine", told::proven).await
+    }
+
+    /// Waits until the agent acts upon this deadline.
+    pub async fn sees(&self, machine: &Machine, deadline: Timestamp) -> Result<Heartbeat> {
+        self.beats(machine, "the deadline in a heartbeat", |beat| beat.deadline_seen == Some(deadline)).await
+    }
+
+    /// Waits until the condition on the Node has this status and, unless empty, this reason.
+    pub async fn shows(&self, machine: &Machine, status: &str, reason: &str) -> Result<()> {
+        let begun = Instant::now();
+        loop {
+            let shown = self.api.shown(&machine.name).await?;
+            if shown.status == status && (reason.is_empty() || shown.reason == reason) {
+                return Ok(());
+            }
+            if begun.elapsed() > PATIENCE {
+                return Err(format!("{}: {status} {reason} did not come; it shows {shown:?}", machine.name).into());
+            }
+            sleep(LOOK).await;
+        }
+    }
+
+    /// Waits until there is something.
+    pub async fn becomes<T>(&self, what: &str, look: impl Fn() -> Option<T>) -> Result<T> {
+        let begun = Instant::now();
+        loop {
+            if let Some(found) = look() {
+                return Ok(found);
+            }
+            if begun.elapsed() > PATIENCE {
+                let beats: Vec<_> = self.machines.iter().map(|machine| self.beat(machine)).collect();
+                return Err(format!("{what} did not come; the heartbeats are {beats:?}").into());
+            }
+            sleep(LOOK).await;
+        }
+    }
+
+    /// When the cloud accepted this machine's deletion.
+    pub async fn gone(&self, machine: &Machine) -> Result<Timestamp> {
+        let gone = self.cloud.wait_gone(machine.id, PATIENCE * 2).await;
+        gone.ok_or_else(|| format!("{} was not deleted", machine.name).into())
+    }
+
+    /// Every attempt to delete this machine, oldest first.
+    #[must_use]
+    pub fn deletes(&self, machine: &Machine) -> Vec<Entry> {
+        let path = format!("/v1/servers/{}", machine.id);
+        let is = |entry: &Entry| entry.method == "DELETE" && entry.path == path;
+        self.cloud.ledger().into_iter().filter(is).collect()
+    }
+
+    /// Waits for so many attempts to delete this machine.
+    pub async fn deletes_reach(&self, machine: &Machine, least: usize) -> Result<Vec<Entry>> {
+        let enough = || Some(self.deletes(machine)).filter(|deletes| deletes.len() >= least);
+        self.becomes("another DELETE", enough).await
+    }
+
+    /// What the agent last said to its own machine.
+    #[must_use]
+    pub fn last_word(&self, machine: &Machine) -> Option<Value> {
+        serde_json::from_slice(&fs::read(machine.dir().join("run/status.json")).ok()?).ok()
+    }
+
+    /// Changes the machine's ledger, both copies, while the agent is dead.
+    pub fn rewrite_ledger(&self, machine: &Machine, change: impl Fn(&mut Value)) -> Result<()> {
+        for path in ledgers(machine).into_iter().filter(|path| path.exists()) {
+            let mut record = serde_json::from_slice(&fs::read(&path)?)?;
+            change(&mut record);
+            fs::write(&path, serde_json::to_vec(&record)?)?;
+        }
+        Ok(())
+    }
+
+    /// Waits until the ledger on disk, both copies, is as `is` says.
+    pub async fn recorded(&self, machine: &Machine, what: &str, is: impl Fn(&Value) -> bool) -> Result<()> {
+        let read = |part: &str| -> Option<Value> {
+            serde_json::from_slice(&fs::read(machine.dir().join(part).join("ledger.json")).ok()?).ok()
+        };
+        let both = || ["run", "state"].iter().all(|part| read(part).is_some_and(|r| is(&r))).then_some(());
+        self.becomes(what, both).await
+    }
+
+    /// Everything below the stage's directory: logs, ledgers, keys.
+    #[must_use]
+    pub fn files(&self) -> Vec<PathBuf> {
+        let (mut found, mut dirs) = (Vec::new(), vec![self.dir.path().to_owned()]);
+        while let Some(dir) = dirs.pop() {
+            for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+                if entry.path().is_dir() { dirs.push(entry.path()) } else { found.push(entry.path()) }
+            }
+        }
+        found
+    }
+
+    /// What the controller logged.
+    #[must_use]
+    pub fn controller_log(&self) -> String {
+        fs::read_to_string(self.dir.path().join("controller.log")).unwrap_or_default()
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        let controller = self.controller_log();
+        let logs = self.machines.iter().map(|machine| format!("-- {}\n{}", machine.name, machine.log()));
+        keep_log(&format!("-- controller\n{controller}{}", logs.collect::<String>()));
+    }
+}
+
+fn ledgers(machine: &Machine) -> Vec<PathBuf> {
+    let names = ["ledger.json", "ledger.previous.json"];
+    ["run", "state"].iter().flat_map(|part| names.map(|name| machine.dir().join(part).join(name))).collect()
+}
+
+/// As a [`Spec`]: the timer is not enabled.
+pub const fn without_backstop(spec: &mut Spec) {
+    spec.check_every = None;
+}
+
+/// Not before its deadline, and within what a machine under load may need.
+#[must_use]
+pub fn is_in_time(gone: Timestamp, deadline: Timestamp) -> bool {
+    gone >= deadline && gone.duration_since(deadline).as_secs() < 10
+}
+
+/// Whether this attempt came from an agent, and not from a backstop.
+#[must_use]
+pub fn agent_deletes(entry: &Entry) -> bool {
+    matches!(&entry.caller, Caller::Known { holder, .. } if holder == AGENT)
+}
+
+/// What a heartbeat says.
+pub mod told {
+    use curfew_contract::{Assessment, Authority, Expected, Freshness, Heartbeat, Identity, Note, condition::assess};
+    use jiff::SignedDuration;
+
+    /// All that a controller would need to call it armed.
+    #[must_use]
+    pub fn armed(beat: &Heartbeat) -> bool {
+        let deadline_unseen_for = SignedDuration::ZERO;
+        let expected = Expected { provider_id: None, deadline: beat.deadline_seen, deadline_unseen_for };
+        assess(Some(beat), Freshness::Fresh, expected) == Assessment::Armed
+    }
+
+    /// Whether the agent knows its server and may delete it.
+    #[must_use]
+    pub fn proven(beat: &Heartbeat) -> bool {
+        beat.identity == Identity::Proven && beat.authority == Authority::Verified
+    }
+
+    /// Whether it carries this note.
+    #[must_use]
+    pub fn note(note: Note) -> impl Fn(&Heartbeat) -> bool {
+        move |beat| beat.notes.contains(&note)
+    }
+}
+
+const PATIENCE: Duration = Duration::from_secs(60);
+const LOOK: Duration = Duration::from_millis(50);
