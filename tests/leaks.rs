@@ -1,10 +1,7 @@
 //! What has made other dead man's switches let a machine live.
 
 use curfew_contract::{Cause, Note};
-use curfew_sandbox::{
-    cloud::ServerSpec,
-    cluster::Validity,
-};
+use curfew_sandbox::{cloud::ServerSpec, cluster::Validity};
 use curfew_tests::{Kept, Promise, World, agent_deletes, is_in_time, promises, secs, told};
 use jiff::SignedDuration;
 
@@ -113,7 +110,11 @@ async fn the_lifetime_runs_without_token_provider_metadata_or_cluster() -> Kept 
     .await?;
     let word = world.becomes("the agent's word", || world.last_word(world.machine())).await?;
     let at = |field: &str| word[field].as_i64().unwrap_or_default();
-    assert_eq!((at("fires"), word["heartbeat"]["cause"].as_str()), (at("lifetime"), Some("Lifetime")), "{word}");
+    assert_eq!(
+        (at("fires"), word["heartbeat"]["cause"].as_str()),
+        (at("lifetime"), Some("Lifetime")),
+        "{word}"
+    );
     let left = at("lifetime") - at("at");
     assert!((7_190_000..=7_200_000).contains(&left), "{word}");
     Ok(())
@@ -121,9 +122,12 @@ async fn the_lifetime_runs_without_token_provider_metadata_or_cluster() -> Kept 
 
 async fn an_agent_with_every_duration_wrong_arms_all_the_same() -> Kept {
     let world = World::with(TESTBED, |spec| {
-        for (option, value) in
-            [("--max-lifetime", "never"), ("--heartbeat", "soon"), ("--probe", "-1s"), ("--first-hold", "99h")]
-        {
+        for (option, value) in [
+            ("--max-lifetime", "never"),
+            ("--heartbeat", "soon"),
+            ("--probe", "-1s"),
+            ("--first-hold", "99h"),
+        ] {
             spec.options.insert(option, value.into());
         }
         spec.arguments.push("--no-such-flag".into());

@@ -76,7 +76,9 @@ impl World {
     /// Starts a controller.
     pub fn start_controller(&mut self) -> Result<()> {
         let mut command = self.programs.controller();
-        command.args(["run", "--admin-address", "off", "--kubeconfig"]).arg(self.api.controller_kubeconfig()?);
+        command
+            .args(["run", "--admin-address", "off", "--kubeconfig"])
+            .arg(self.api.controller_kubeconfig()?);
         self.controller = Some(Process::start(command, &self.dir.path().join("controller.log"))?);
         Ok(())
     }
@@ -137,7 +139,12 @@ impl World {
     }
 
     /// Waits for a heartbeat of which `is` holds.
-    pub async fn beats(&self, machine: &Machine, what: &str, is: impl Fn(&Heartbeat) -> bool) -> Result<Heartbeat> {
+    pub async fn beats(
+        &self,
+        machine: &Machine,
+        what: &str,
+        is: impl Fn(&Heartbeat) -> bool,
+    ) -> Result<Heartbeat> {
         self.becomes(what, || self.beat(machine).filter(|beat| is(beat))).await
     }
 
@@ -172,7 +179,9 @@ impl World {
                 return Ok(());
             }
             if begun.elapsed() > PATIENCE {
-                return Err(format!("{}: {status} {reason} did not come; it shows {shown:?}", machine.name).into());
+                return Err(
+                    format!("{}: {status} {reason} did not come; it shows {shown:?}", machine.name).into()
+                );
             }
             sleep(LOOK).await;
         }
@@ -289,7 +298,9 @@ pub fn agent_deletes(entry: &Entry) -> bool {
 
 /// What a heartbeat says.
 pub mod told {
-    use curfew_contract::{Assessment, Authority, Expected, Freshness, Heartbeat, Identity, Note, condition::assess};
+    use curfew_contract::{
+        Assessment, Authority, Expected, Freshness, Heartbeat, Identity, Note, condition::assess,
+    };
     use jiff::SignedDuration;
 
     /// All that a controller would need to call it armed.

@@ -104,8 +104,9 @@ pub fn check(config: &Config) -> ExitCode {
             parts.weapon(false).fire(cause, &machine, &mut |_| {});
         }
         None => {
-            if record.is_stale(boot_id.as_deref(), now.boot) {
-                // The agent is dead: the lifetime that passes without it must still be counted over reboots.
+            // With the agent dead, the lifetime that passes must still be counted over reboots, and a deadline that only
+            // this check has learnt must not be learnt anew, with a new respite, by the next.
+            if record.is_stale(boot_id.as_deref(), now.boot) || so_far.deadline != record.deadline {
                 scribe.write_and_end(so_far);
             }
             runtime.block_on(leave(config, &parts, boot_id));

@@ -259,7 +259,10 @@ impl World {
             }
         }
         // A watch continues from a read.
-        if self.reachable && self.has_read && matches!(event, Event::Renew(_) | Event::NoDeadline | Event::Nonsense) {
+        if self.reachable
+            && self.has_read
+            && matches!(event, Event::Renew(_) | Event::NoDeadline | Event::Nonsense)
+        {
             self.hear(false);
         }
         self.turn()
