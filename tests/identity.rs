@@ -56,6 +56,7 @@ async fn a_k3s_credential_is_as_good_as_kubeadms() -> Kept {
 async fn a_node_created_anew_for_another_server_destroys_nothing() -> Kept {
     let mut world = World::with(TESTBED, |_| {}).await?;
     world.cluster().delete(("", "v1", "nodes"), "", "m-1")?;
+    world.cluster().delete(("coordination.k8s.io", "v1", "leases"), "kube-node-lease", "m-1")?;
     world.api.add_node("m-1", "hcloud://4711", &[("pool".to_owned(), "test".to_owned())].into()).await?;
     world.start_controller()?;
     world.lease("burst", "20s").await?;

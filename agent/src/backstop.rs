@@ -139,7 +139,7 @@ async fn confirm(config: &Config, parts: &Parts, machine: &Machine, state: &mut 
         tokio::time::sleep(CONFIRM_AGAIN).await;
     };
     if let Some(answered) = seen.answered {
-        state.clock.answered(answered);
+        state.clock.answered(answered, clocks::read());
     }
     let now = clocks::read();
     let own = machine.server.as_deref().unwrap_or_default();

@@ -1,6 +1,19 @@
 //! One line an event, for the journal: priority, constant message, fields. No time stamp: the journal has a better one.
+//!
+//! Whoever logs never waits: lines go to a thread of their own, which alone may hang with a journal that does not read.
+//! Lines that find its queue full are dropped. The fuse logs, so this is part of the guarantee.
 
-use std::{error::Error, fmt, io};
+use std::{
+    error::Error,
+    fmt,
+    io::{self, Write},
+    sync::{
+        OnceLock,
+        mpsc::{self, Receiver, SyncSender},
+    },
+    thread,
+    time::Duration,
+};
 
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::{
@@ -10,13 +23,28 @@ use tracing_subscriber::{
 
 /// Logs to standard error from here on.
 pub fn start() {
+    let (lines, inbox) = mpsc::sync_channel(QUEUE);
+    let started = thread::Builder::new().name("journal".into()).stack_size(STACK).spawn(move || write(&inbox));
+    if started.is_err() || LINES.set(lines).is_err() {
+        // Without a thread to write them there are no logs; everything else goes on.
+        return;
+    }
     let subscriber = tracing_subscriber::fmt()
         .event_format(Journal)
         .with_max_level(Level::INFO)
-        .with_writer(io::stderr)
+        .with_writer(|| Line)
+        .log_internal_errors(false)
         .finish();
     // It fails only if logging was started before.
     let _ = tracing::subscriber::set_global_default(subscriber);
+}
+
+/// Waits until what was logged is written, but not for long. For commands that end.
+pub fn flush() {
+    let (written, done) = mpsc::channel();
+    if LINES.get().is_some_and(|lines| lines.try_send(Entry::Flush(written)).is_ok()) {
+        let _ = done.recv_timeout(Duration::from_millis(500));
+    }
 }
 
 /// An error and its causes in one line, each named once.
@@ -24,6 +52,37 @@ pub fn start() {
 pub fn chain(error: &dyn Error) -> String {
     let causes = std::iter::successors(error.source(), |&cause| cause.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}
+
+enum Entry {
+    Line(Vec<u8>),
+    Flush(mpsc::Sender<()>),
+}
+
+fn write(inbox: &Receiver<Entry>) {
+    for entry in inbox {
+        match entry {
+            // A closed standard error is nobody's business but the reader's.
+            Entry::Line(line) => drop(io::stderr().write_all(&line)),
+            Entry::Flush(written) => drop(written.send(())),
+        }
+    }
+}
+
+/// Each event is written in one piece.
+struct Line;
+
+impl Write for Line {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        if let Some(lines) = LINES.get() {
+            let _ = lines.try_send(Entry::Line(line.to_vec()));
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 struct Journal;
@@ -51,3 +110,8 @@ where
         writeln!(to)
     }
 }
+
+static LINES: OnceLock<SyncSender<Entry>> = OnceLock::new();
+
+const QUEUE: usize = 256;
+const STACK: usize = 64 * 1024;

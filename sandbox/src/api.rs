@@ -62,7 +62,12 @@ impl Api {
     }
 
     /// A Node as its kubelet and its cloud register it.
-    pub async fn add_node(&self, name: &str, provider_id: &str, labels: &BTreeMap<String, String>) -> Result<(), ApiError> {
+    pub async fn add_node(
+        &self,
+        name: &str,
+        provider_id: &str,
+        labels: &BTreeMap<String, String>,
+    ) -> Result<(), ApiError> {
         match self {
             Self::Loopback(cluster) => drop(cluster.add_node(name, provider_id, labels)?),
             Self::Real(real) => real.add_node(name, provider_id, labels).await?,
@@ -110,7 +115,9 @@ impl Api {
     pub async fn write_deadline(&self, node: &str, deadline: Timestamp) -> Result<(), ApiError> {
         let text = deadline.to_string();
         match self {
-            Self::Loopback(cluster) => drop(cluster.set_annotation(node, annotation::DEADLINE, Some(&text))?),
+            Self::Loopback(cluster) => {
+                drop(cluster.set_annotation(node, annotation::DEADLINE, Some(&text))?);
+            }
             Self::Real(real) => real.annotate(node, annotation::DEADLINE, &text).await?,
         }
         Ok(())

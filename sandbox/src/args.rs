@@ -20,7 +20,7 @@ pub(crate) struct Cli {
     #[arg(long)]
     json: bool,
     /// Play against a real API server, with this administrator's credential: agents use it too, with --node-name.
-    /// Nodes and leases are created and removed there; the CRD stays.
+    /// Nodes and leases are created and removed there; the CRD stays. No other curfew-controller may run there.
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
     #[command(flatten)]
@@ -51,7 +51,11 @@ impl ProgramArgs {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Keep a cloud, a cluster, a controller and one machine running, and print how to reach them.
-    Up,
+    Up {
+        /// Leave the controller out: yours, or a stage given --kubeconfig, takes its place.
+        #[arg(long)]
+        without_controller: bool,
+    },
     /// Measure an agent: size, memory, precision of firing, requests.
     BenchAgent(bench::Options),
 }
@@ -66,11 +70,13 @@ impl Cli {
             ..Setup::new(programs.clone(), lease)
         };
         match self.command {
-            Some(Command::Up) => {
+            Some(Command::Up { without_controller }) => {
                 let watchdog = (Duration::from_mins(1), Duration::from_mins(10));
-                return Ok(up::play(Setup { watchdog, ..setup(Duration::from_hours(8), "up") }).await?);
+                let (controller, heartbeat) = (!without_controller, Duration::from_secs(10));
+                let up = setup(Duration::from_hours(8), "up");
+                return Ok(up::play(Setup { watchdog, controller, heartbeat, ..up }).await?);
             }
-            Some(Command::BenchAgent(options)) => return Ok(bench::play(programs, options).await?),
+            Some(Command::BenchAgent(options)) => return Ok(Box::pin(bench::play(programs, options)).await?),
             None => {}
         }
         let scenarios = if self.all { Scenario::ALL.to_vec() } else { self.scenario };

@@ -4,7 +4,10 @@
 use jiff::Timestamp;
 
 /// Now.
-#[expect(clippy::disallowed_methods, reason = "the sandbox is the world outside; somebody must look at a clock")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the sandbox is the world outside; somebody must look at a clock"
+)]
 pub(crate) fn now() -> Timestamp {
     Timestamp::now()
 }

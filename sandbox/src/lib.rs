@@ -32,6 +32,7 @@ mod view;
 use std::{error::Error, ffi::OsString, process::ExitCode};
 
 use clap::Parser;
+use tokio::signal::unix::{SignalKind, signal};
 
 /// The program: `args` as `main` gets them, the program's own name first.
 #[must_use]
@@ -57,9 +58,17 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         tokio::select! {
             result = cli.play() => result.unwrap_or_else(|error| failed(error.as_ref())),
             // Returning drops the stages, and with them every process.
-            _ = tokio::signal::ctrl_c() => ExitCode::from(130),
+            () = interrupted() => ExitCode::from(130),
         }
     })
+}
+
+async fn interrupted() {
+    let Ok(mut terminate) = signal(SignalKind::terminate()) else { return std::future::pending().await };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = tokio::signal::ctrl_c() => {}
+    }
 }
 
 fn failed(error: &dyn Error) -> ExitCode {

@@ -19,6 +19,7 @@ use crate::{
     api::{Api, ApiError},
     cloud::{Access, Cloud, Project, ServerSpec},
     cluster::{KeyForm, NodeForm},
+    process::Process,
     programs::Programs,
 };
 use curfew_contract::label;
@@ -128,7 +129,8 @@ impl Machine {
         install().map_err(|source| MachineError::Files { name: name.clone(), source })?;
         let node = (!api.credential_names_node()).then(|| name.clone());
         let options = Options { spec: &spec, cloud, id, dir: &dir, kubeconfig: &kubeconfig, node };
-        let host = Arc::new(Host::new(dir.clone(), programs.clone(), options.of(AGENT), options.of(BACKSTOP)));
+        let host =
+            Arc::new(Host::new(dir.clone(), programs.clone(), options.of(AGENT), options.of(BACKSTOP)));
         let dying = Arc::clone(&host);
         cloud.on_gone(move |gone| {
             if gone == id {
@@ -148,7 +150,7 @@ impl Machine {
     /// Process id of the agent, while it runs.
     #[must_use]
     pub fn agent_id(&self) -> Option<u32> {
-        self.host.agent(|agent| agent.id())
+        self.host.agent(Process::id)
     }
 
     /// `kill -9` of the agent. `restart`: PID 1 starts it again, as systemd would.
@@ -218,7 +220,7 @@ impl Options<'_> {
             ("--kubeconfig", self.kubeconfig.display().to_string()),
             ("--run-dir", path("run")),
             ("--state-dir", path("state")),
-            ("--max-lifetime", "2h".into()),
+            ("--max-lifetime", "24h".into()),
             ("--first-hold", "0s".into()),
             ("--heartbeat", seconds(self.spec.heartbeat)),
             ("--probe", seconds(self.spec.probe)),

@@ -1,8 +1,6 @@
 //! Plays rows of the failure matrix, several at once, and prints each as it ends.
 
-use std::{path::PathBuf, process::ExitCode, sync::Arc};
-
-use tokio::{sync::Semaphore, task::JoinSet};
+use std::{path::PathBuf, process::ExitCode};
 
 use crate::{
     programs::Programs,
@@ -23,15 +21,10 @@ impl Matrix {
         if !self.json {
             println!("{}", heading(self.kubeconfig.is_some()));
         }
-        let seats = Arc::new(Semaphore::new(AT_ONCE));
-        let mut playing = JoinSet::new();
-        for scenario in self.scenarios {
-            let (seats, programs, kubeconfig) = (Arc::clone(&seats), self.programs.clone(), self.kubeconfig.clone());
-            playing.spawn(async move {
-                let _seat = seats.acquire_owned().await;
-                (scenario, scenario.play(programs, kubeconfig).await)
-            });
-        }
+        // On a shared API server every controller would keep every row's lease.
+        let at_once = if self.kubeconfig.is_some() { 1 } else { Scenario::AT_ONCE };
+        let mut playing =
+            Scenario::play_all(self.scenarios, at_once, &self.programs, self.kubeconfig.as_deref());
         let mut held = true;
         while let Some(ended) = playing.join_next().await {
             let Ok((scenario, result)) = ended else {
@@ -63,12 +56,10 @@ fn heading(real: bool) -> String {
 }
 
 fn line(scenario: Scenario, row: &Row) -> String {
-    let overshoot = row.overshoot_seconds.map_or_else(|| "-".to_owned(), |seconds| format!("{seconds:+.3} s"));
+    let overshoot =
+        row.overshoot_seconds.map_or_else(|| "-".to_owned(), |seconds| format!("{seconds:+.3} s"));
     let by = row.enforced_by.as_deref().unwrap_or(if row.gone { "nobody" } else { "(shown)" });
     let held = if row.held { "held" } else { "BROKEN" };
     let (name, bound, broken) = (scenario.name(), row.bound_seconds, scenario.broken());
     format!("{name:8} {by:9} {overshoot:>12} {bound:>6} s  {held:6} {broken}")
 }
-
-/// Two cores bear so many stages without firing late.
-const AT_ONCE: usize = 5;

@@ -56,7 +56,13 @@ impl Programs {
     /// The agent's file.
     #[must_use]
     pub fn agent_path(&self) -> &Path {
-        self.agent.first().map_or(Path::new(""), Path::new)
+        self.agent.first().map_or_else(|| Path::new(""), Path::new)
+    }
+
+    /// Whether the agent is an executable of its own.
+    #[must_use]
+    pub fn agent_is_separate(&self) -> bool {
+        self.agent_path() != self.wrapper
     }
 
     /// The agent's command line. `read_only`: directories that it cannot write.

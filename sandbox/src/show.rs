@@ -35,7 +35,8 @@ impl Show {
             }
         }
         self.screen.keep();
-        self.screen.say("   Armed, all of them: whoever looks at the Node sees that it will be gone in time.");
+        self.screen
+            .say("   Armed, all of them: whoever looks at the Node sees that it will be gone in time.");
         let (last, others) = stage.machines.split_last().unzip();
         let others: &[_] = others.unwrap_or_default();
         if let (Some(last), false) = (last, others.is_empty()) {
@@ -59,8 +60,13 @@ impl Show {
         };
         self.screen.keep();
         let late = |sight: &Sight| sight.gone.as_ref().and_then(Gone::overshoot);
-        let held = sights.iter().all(|sight| late(sight).is_some_and(|s| (0.0..=BACKSTOP_BOUND).contains(&s)));
-        self.screen.say(if held { GONE } else { "\n3. NOT all of them are gone in time: the guarantee is broken." });
+        let held =
+            sights.iter().all(|sight| late(sight).is_some_and(|s| (0.0..=BACKSTOP_BOUND).contains(&s)));
+        self.screen.say(if held {
+            GONE
+        } else {
+            "\n3. NOT all of them are gone in time: the guarantee is broken."
+        });
         Ok(if held { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
@@ -97,6 +103,6 @@ agent and a backstop. The times are those of the cloud's own ledger.";
 const GONE: &str = "\n3. Gone, with nobody left to ask for it. Next: sandbox --all plays every failure, sandbox up leaves it running.";
 
 const FRAME: Duration = Duration::from_millis(100);
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// As in F3.
 const BACKSTOP_BOUND: f64 = 20.0;

@@ -1,13 +1,12 @@
 //! One cloud, one cluster, a controller, machines and a lease that holds them: set up, broken, and watched from outside.
 
+mod setup;
+
 use std::{
     collections::BTreeMap,
     io,
-    path::{Path, PathBuf},
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicU32, Ordering},
-    },
+    path::Path,
+    sync::{Mutex, PoisonError},
     time::Duration,
 };
 
@@ -24,31 +23,7 @@ use crate::{
     programs::Programs,
 };
 
-/// What to set up.
-#[derive(Clone, Debug)]
-pub struct Setup {
-    /// The executables.
-    pub programs: Programs,
-    /// A real API server, by its administrator's kubeconfig. None: the loopback cluster.
-    pub kubeconfig: Option<PathBuf>,
-    /// How many machines.
-    pub machines: usize,
-    /// The lease's duration.
-    pub lease: Duration,
-    /// `renewInterval` and `slack`.
-    pub watchdog: (Duration, Duration),
-    /// What the machines are called.
-    pub name: String,
-}
-
-impl Setup {
-    /// One machine, and the shortest renewals there are.
-    #[must_use]
-    pub fn new(programs: Programs, lease: Duration) -> Self {
-        let watchdog = (Duration::from_secs(10), Duration::from_secs(11));
-        Self { programs, kubeconfig: None, machines: 1, lease, watchdog, name: unique("stage") }
-    }
-}
+pub use setup::Setup;
 
 /// Why the stage is not what was asked for.
 #[derive(Debug, thiserror::Error)]
@@ -113,6 +88,25 @@ pub struct Stage {
 impl Stage {
     /// Sets everything up. Returns at once: nothing need be armed yet.
     pub async fn set(setup: Setup) -> Result<Self, StageError> {
+        let mut stage = Self::empty(&setup).await?;
+        if setup.controller {
+            stage.start_controller()?;
+        }
+        for number in 1..=setup.machines {
+            let spec = Spec::fast(format!("{}-{number}", stage.lease), stage.labels());
+            let (check_every, heartbeat) = (Some(setup.check_every), setup.heartbeat);
+            stage.rent(Spec { check_every, heartbeat, ..spec }).await?;
+        }
+        stage.hold(&setup).await?;
+        Ok(stage)
+    }
+
+    /// A loopback cloud and cluster with nothing in them: no controller, no lease, no machine.
+    pub async fn bare(programs: Programs) -> Result<Self, StageError> {
+        Self::empty(&Setup::new(programs, Duration::ZERO)).await
+    }
+
+    async fn empty(setup: &Setup) -> Result<Self, StageError> {
         let dir = tempfile::Builder::new().prefix("curfew-sandbox-").tempdir()?;
         let cloud = Cloud::start(Options::default()).await?;
         let api = match &setup.kubeconfig {
@@ -120,14 +114,7 @@ impl Stage {
             Some(path) => Api::real(path, dir.path()).await?,
         };
         let (controller, machines, lease) = (Mutex::new(None), Vec::new(), setup.name.clone());
-        let mut stage = Self { cloud, api, machines, lease, controller, programs: setup.programs.clone(), dir };
-        stage.start_controller()?;
-        for number in 1..=setup.machines {
-            let spec = Spec::fast(format!("{}-{number}", stage.lease), stage.labels());
-            stage.rent(spec).await?;
-        }
-        stage.hold(&setup).await?;
-        Ok(stage)
+        Ok(Self { cloud, api, machines, lease, controller, programs: setup.programs.clone(), dir })
     }
 
     /// Adds a machine.
@@ -157,7 +144,9 @@ impl Stage {
         let mut controller = self.controller.lock().unwrap_or_else(PoisonError::into_inner);
         if controller.is_none() {
             let mut command = self.programs.controller();
-            command.args(["run", "--admin-address", "off", "--kubeconfig"]).arg(self.api.controller_kubeconfig()?);
+            command
+                .args(["run", "--admin-address", "off", "--kubeconfig"])
+                .arg(self.api.controller_kubeconfig()?);
             *controller = Some(Process::start(command, &self.dir.path().join("controller.log"))?);
         }
         Ok(())
@@ -219,7 +208,12 @@ impl Stage {
         };
         timeout(ARMS_WITHIN, first).await.unwrap_or_else(|_| {
             let what = format!("a deadline on {}", machine.name);
-            Err(StageError::Missed { what, within: ARMS_WITHIN, status: String::new(), reason: String::new() })
+            Err(StageError::Missed {
+                what,
+                within: ARMS_WITHIN,
+                status: String::new(),
+                reason: String::new(),
+            })
         })
     }
 
@@ -263,11 +257,5 @@ impl Stage {
     }
 }
 
-/// A name that no other stage of this or another process uses.
-fn unique(prefix: &str) -> String {
-    static NEXT: AtomicU32 = AtomicU32::new(1);
-    format!("{prefix}-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
-}
-
-const ARMS_WITHIN: Duration = Duration::from_secs(60);
+const ARMS_WITHIN: Duration = Duration::from_mins(1);
 const LOOK: Duration = Duration::from_millis(50);

@@ -18,7 +18,8 @@ pub(crate) struct Sight {
 
 /// The table at `now`; without it, without countdown.
 pub(crate) fn table(sights: &[Sight], now: Option<Timestamp>) -> Vec<String> {
-    let head = format!("  {:12} {:12} {:26} {:9} {:>8}   {}", "MACHINE", "SERVER", "ARMED", "DEADLINE", "LEFT", "");
+    let head =
+        format!("  {:12} {:12} {:26} {:9} {:>8}   {}", "MACHINE", "SERVER", "ARMED", "DEADLINE", "LEFT", "");
     std::iter::once(head).chain(sights.iter().map(|sight| line(sight, now))).collect()
 }
 
@@ -66,7 +67,9 @@ impl Screen {
     /// Lines that the next call replaces, where the screen can.
     pub(crate) fn draw(&mut self, lines: &[String]) {
         self.erase();
-        lines.iter().for_each(|line| println!("{line}"));
+        for line in lines {
+            println!("{line}");
+        }
         self.drawn = if self.terminal { lines.len() } else { 0 };
     }
 

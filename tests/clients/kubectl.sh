@@ -82,7 +82,7 @@ metadata: {name: kubectl-check, namespace: default}
 spec:
   nodeName: $second
   terminationGracePeriodSeconds: 0
-  containers: [{name: c, image: registry.k8s.io/pause}]
+  containers: [{name: c, image: pause}]
 YAML
 kubectl apply -f "$work/pod.yaml"
 kubectl drain "$second" --force --ignore-daemonsets --timeout 60s

@@ -28,13 +28,14 @@ impl Alarms {
 
     /// Wakes at `until`, at the wall-clock time `deadline` if there is one, and whenever the wall clock is set.
     /// A timer that cannot be set is no disaster: the thread also turns by itself every two seconds.
-    pub(super) fn set(&self, until: Boot, deadline: Option<Wall>) {
+    pub(super) fn set(&self, until: Boot, deadline: Option<Wall>, real: Wall) {
         for timer in [&self.boot, &self.real] {
             drain(timer);
         }
         let absolute = TimerSetTimeFlags::TFD_TIMER_ABSTIME;
         let _ = self.boot.set(at(until.millis()), absolute);
-        let deadline = deadline.map_or(FAR_FUTURE_MILLIS, Wall::millis);
+        // One that is past already would wake for ever; the wall clock may be wrong, and the boot timer decides.
+        let deadline = deadline.filter(|at| *at > real).map_or(FAR_FUTURE_MILLIS, Wall::millis);
         let _ = self.real.set(at(deadline), absolute | TimerSetTimeFlags::TFD_TIMER_CANCEL_ON_SET);
     }
 

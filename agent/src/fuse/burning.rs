@@ -120,7 +120,7 @@ impl Burning {
             Tell::Machine(machine) => self.machine = machine,
             Tell::Answered(answer) => {
                 let first = !clock.is_authenticated();
-                clock.answered(answer);
+                clock.answered(answer, now);
                 if first {
                     self.date_lifetime(now);
                 }

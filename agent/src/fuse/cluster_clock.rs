@@ -59,6 +59,10 @@ impl Bounds {
         }
     }
 
+    const fn exactly(offset: Offset) -> Self {
+        Self { least: offset, most: offset }
+    }
+
     /// The bounds after `elapsed`, in which two good clocks may have drifted apart.
     fn drifted(self, elapsed: Span) -> Self {
         let drift = Span::from_millis(elapsed.millis().max(0) / DRIFT);
@@ -92,23 +96,32 @@ impl ClusterClock {
     /// Takes an answer into account. Small changes count as they come. A step of more than [`STEP`] counts once
     /// later answers have confirmed it for [`STEP_CONFIRMED`]: one API server with a wrong clock must not take a
     /// fleet with it. It fails towards the old time, and says so in the heartbeat.
-    pub fn answered(&mut self, answer: Answered) {
+    ///
+    /// A first answer that contradicts what the ledger and the machine's own clock say together is such a step too;
+    /// until it is confirmed, the earlier of the two counts. That costs a minute of bill, and nobody a machine.
+    pub fn answered(&mut self, answer: Answered, now: Reading) {
         let heard = Bounds::from_answer(answer);
-        let now = answer.received;
-        let believed = match self.known {
-            None => heard,
-            Some(known) => {
-                let current = known.bounds.drifted(now.since(known.at));
+        let at = answer.received;
+        let own = Offset::between(now.real, now.boot);
+        let believed = match (self.known, self.floor) {
+            (Some(known), _) => {
+                let current = known.bounds.drifted(at.since(known.at));
                 if current.gap(heard) <= STEP {
                     current.intersection(heard).unwrap_or(heard)
-                } else if self.confirms_step(heard, now) {
+                } else if self.confirms_step(heard, at) {
                     heard
                 } else {
                     return;
                 }
             }
+            (None, Some(floor))
+                if own >= floor && Bounds::exactly(own).gap(heard) > STEP && !self.confirms_step(heard, at) =>
+            {
+                return;
+            }
+            (None, _) => heard,
         };
-        self.known = Some(Known { bounds: believed, at: now });
+        self.known = Some(Known { bounds: believed, at });
         self.step = None;
     }
 
@@ -139,8 +152,11 @@ impl ClusterClock {
         let own = Offset::between(now.real, now.boot);
         match (self.known, self.floor) {
             (Some(Known { bounds, .. }), _) if own < bounds.least || own > bounds.most => bounds.least,
-            (None, Some(floor)) => own.max(floor),
-            _ => own,
+            (Some(_), _) | (None, None) => own,
+            (None, Some(floor)) => {
+                let guess = own.max(floor);
+                self.step.map_or(guess, |step| guess.min(step.bounds.least).max(floor))
+            }
         }
     }
 
@@ -209,7 +225,7 @@ mod tests {
     fn a_wrong_wall_clock_is_ignored_once_an_answer_has_come() {
         let mut clock = ClusterClock::guessing(None);
         assert_eq!(error(&clock, reading(0, -10_800_000)), -10_800_000);
-        clock.answered(answer(0, 0));
+        clock.answered(answer(0, 0), reading(0, 0));
         for wrong in [-10_800_000, 10_800_000, -1_796_068_800_000] {
             let error = error(&clock, reading(10_000, wrong));
             assert!(
@@ -222,7 +238,7 @@ mod tests {
     #[test]
     fn a_right_wall_clock_supplies_the_fraction_of_the_second() {
         let mut clock = ClusterClock::guessing(None);
-        clock.answered(answer(0, 0));
+        clock.answered(answer(0, 0), reading(0, 0));
         assert_eq!(error(&clock, reading(5, 0)), 0);
     }
 
@@ -230,7 +246,7 @@ mod tests {
     fn the_fractions_of_several_answers_narrow_each_other() {
         let mut clock = ClusterClock::guessing(None);
         for beat in 0..12 {
-            clock.answered(answer(beat * 31_070, 0));
+            clock.answered(answer(beat * 31_070, 0), reading(0, 0));
         }
         let error = error(&clock, reading(350_000, -3_600_000));
         assert!((-150..=0).contains(&error), "{error} ms");
@@ -240,7 +256,7 @@ mod tests {
     fn one_wrong_api_server_among_others_moves_nothing() {
         let mut clock = ClusterClock::guessing(None);
         for beat in 0..20 {
-            clock.answered(answer(beat * 30_000, if beat % 2 == 1 { 10_800_000 } else { 0 }));
+            clock.answered(answer(beat * 30_000, if beat % 2 == 1 { 10_800_000 } else { 0 }), reading(0, 0));
         }
         assert!(error(&clock, reading(600_000, 0)).abs() < 1010);
     }
@@ -248,12 +264,33 @@ mod tests {
     #[test]
     fn a_step_is_believed_once_it_was_confirmed_for_a_minute() {
         let mut clock = ClusterClock::guessing(None);
-        clock.answered(answer(0, 0));
+        clock.answered(answer(0, 0), reading(0, 0));
         for (boot, believed) in [(30_000, false), (60_000, false), (89_000, false), (90_010, true)] {
-            clock.answered(answer(boot, 3_600_000));
+            clock.answered(answer(boot, 3_600_000), reading(boot, 0));
             assert_eq!(error(&clock, reading(boot, 3_600_000)) > 3_000_000, believed, "at {boot}");
             assert_eq!(clock.is_stepping(), !believed);
         }
+    }
+
+    #[test]
+    fn after_a_reboot_one_api_server_that_is_hours_ahead_is_not_believed_at_once() {
+        let floor = TRUTH.plus(Span::from_secs(-60));
+        let mut clock = ClusterClock::guessing(Some(floor));
+        clock.answered(answer(5_000, 10_800_000), reading(5_000, 0));
+        assert_eq!(error(&clock, reading(5_010, 0)), 0, "the machine's own clock stands");
+        clock.answered(answer(35_000, 0), reading(35_000, 0));
+        assert!(clock.is_authenticated() && error(&clock, reading(35_010, 0)) == 0);
+    }
+
+    #[test]
+    fn after_a_reboot_a_clock_in_local_time_fires_nothing_early() {
+        let floor = TRUTH.plus(Span::from_secs(-60));
+        let mut clock = ClusterClock::guessing(Some(floor));
+        for boot in [5_000, 35_000, 66_000] {
+            clock.answered(answer(boot, 0), reading(boot, 7_200_000));
+            assert!(error(&clock, reading(boot, 7_200_000)) <= 0, "the earlier of the two counts");
+        }
+        assert!(clock.is_authenticated(), "and the answers, once confirmed for a minute");
     }
 
     #[test]

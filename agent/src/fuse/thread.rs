@@ -97,7 +97,7 @@ fn burn(mut burning: Burning, alarms: &Alarms, bell: &EventFd, inbox: &Receiver<
             burning.take(what, now);
         }
         let until = burning.decide(now);
-        alarms.set(until, burning.deadline_wall());
+        alarms.set(until, burning.deadline_wall(), now.real);
         let [boot, real] = alarms.fds();
         let mut waiting = [boot, real, bell.as_fd()].map(|fd| PollFd::new(fd, PollFlags::POLLIN));
         // Whatever woke us, and whatever failed: the clocks are read again and the decision is made again.

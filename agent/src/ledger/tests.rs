@@ -21,7 +21,7 @@ fn machine() -> Machine {
 fn burning() -> Restored {
     let mut clock = ClusterClock::guessing(None);
     let at = Boot::from_millis(20_000);
-    clock.answered(Answered { date: Wall::from_millis(NOON), sent: at, received: at });
+    clock.answered(Answered { date: Wall::from_millis(NOON), sent: at, received: at }, reading(20_000, NOON));
     let mut fuse = Fuse::lit(Boot::from_millis(10_000).plus(DAY), Span::ZERO);
     fuse.learn(Some(Wall::from_millis(NOON + 600_000)), true, &clock, reading(20_000, NOON));
     Restored { fuse, clock, born: Some(Wall::from_millis(NOON - 10_000)), max_lifetime: DAY }

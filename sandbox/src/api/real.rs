@@ -9,11 +9,11 @@ use std::{
     collections::BTreeMap,
     fs, io,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use k8s_openapi::{
-    api::core::v1::Node,
-    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+    api::core::v1::Node, apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
 use kube::{
     Api, Client, Config, Resource,
@@ -21,6 +21,7 @@ use kube::{
     config::{KubeConfigOptions, Kubeconfig, KubeconfigError},
 };
 use serde_json::{Value, json};
+use tokio::time::sleep;
 
 use curfew_controller::crd::CapacityLease;
 use relay::Relay;
@@ -53,8 +54,9 @@ impl Real {
     pub(super) async fn connect(kubeconfig: &Path, dir: &Path) -> Result<Self, RealError> {
         let failed = |error| RealError::Kubeconfig(kubeconfig.to_owned(), Box::new(error));
         let mut file = Kubeconfig::read_from(kubeconfig).map_err(failed)?;
-        let config =
-            Config::from_custom_kubeconfig(file.clone(), &KubeConfigOptions::default()).await.map_err(failed)?;
+        let config = Config::from_custom_kubeconfig(file.clone(), &KubeConfigOptions::default())
+            .await
+            .map_err(failed)?;
         let url = config.cluster_url.clone();
         let host = url.host().ok_or(RealError::Server)?.to_owned();
         let relay = Relay::open(format!("{host}:{}", url.port_u16().unwrap_or(443))).await?;
@@ -64,7 +66,7 @@ impl Real {
         let cluster = file.clusters.iter_mut().find(|c| c.name == name).and_then(|c| c.cluster.as_mut());
         let cluster = cluster.ok_or(RealError::Server)?;
         cluster.server = Some(format!("https://{}{}", relay.address, url.path().trim_end_matches('/')));
-        cluster.tls_server_name.get_or_insert(host.trim_matches(['[', ']']).to_owned());
+        cluster.tls_server_name.get_or_insert_with(|| host.trim_matches(['[', ']']).to_owned());
         let relayed = dir.join("relayed.kubeconfig");
         // JSON is YAML.
         fs::write(&relayed, serde_json::to_vec(&file).map_err(io::Error::from)?)?;
@@ -80,11 +82,19 @@ impl Real {
         self.relay.hang(on);
     }
 
-    pub(super) async fn apply_definition(&self, definition: &CustomResourceDefinition) -> Result<(), RealError> {
-        let (api, name) = (Api::all(self.client.clone()), definition.meta().name.clone().unwrap_or_default());
-        let force = PatchParams::apply("curfew-sandbox").force();
-        let _: CustomResourceDefinition =
-            api.patch(&name, &force, &Patch::Apply(definition)).await.map_err(Box::new)?;
+    pub(super) async fn apply_definition(
+        &self,
+        definition: &CustomResourceDefinition,
+    ) -> Result<(), RealError> {
+        let api: Api<CustomResourceDefinition> = Api::all(self.client.clone());
+        let name = definition.meta().name.clone().unwrap_or_default();
+        let written = match api.create(&PostParams::default(), definition).await {
+            Err(kube::Error::Api(refused)) if refused.code == CONFLICT => {
+                api.patch(&name, &PatchParams::default(), &Patch::Merge(definition)).await
+            }
+            created => created,
+        };
+        drop(written.map_err(Box::new)?);
         Ok(())
     }
 
@@ -102,8 +112,15 @@ impl Real {
 
     pub(super) async fn add_lease(&self, object: &Value) -> Result<(), RealError> {
         let lease: CapacityLease = serde_json::from_value(object.clone()).map_err(io::Error::from)?;
-        self.leases().create(&PostParams::default(), &lease).await.map_err(Box::new)?;
-        Ok(())
+        let mut tries = 0;
+        loop {
+            match self.leases().create(&PostParams::default(), &lease).await {
+                // A new kind is served a moment after its definition is there.
+                Err(kube::Error::Api(refused)) if refused.code == NOT_FOUND && tries < 50 => tries += 1,
+                created => return created.map(drop).map_err(|error| Box::new(error).into()),
+            }
+            sleep(Duration::from_millis(200)).await;
+        }
     }
 
     pub(super) async fn node(&self, name: &str) -> Result<Value, RealError> {
@@ -136,3 +153,6 @@ impl Real {
         Api::all(self.client.clone())
     }
 }
+
+const NOT_FOUND: u16 = 404;
+const CONFLICT: u16 = 409;

@@ -1,4 +1,4 @@
-//! Who may do what: pure. A kubelet gets exactly what the Node authorizer and the NodeRestriction admission
+//! Who may do what: pure. A kubelet gets exactly what the Node authorizer and the `NodeRestriction` admission
 //! leave it, as probed on a real API server 1.36; people in `system:masters` and the controller get everything.
 
 use serde_json::Value;
@@ -131,7 +131,7 @@ fn denied(act: &Act<'_>) -> Refusal {
     Refusal::forbidden(&what, why)
 }
 
-/// The NodeRestriction admission: what a kubelet may write into what it may write to. `before` is null when the
+/// The `NodeRestriction` admission: what a kubelet may write into what it may write to. `before` is null when the
 /// object is created.
 pub(crate) fn restrict_node(
     user: &User,
@@ -176,7 +176,7 @@ fn forbidden_labels(before: &Value, after: &Value) -> Vec<String> {
     found
 }
 
-/// Source: NodeRestriction, and the list of labels a kubelet sets on itself.
+/// Source: `NodeRestriction`, and the list of labels a kubelet sets on itself.
 fn kubelet_may_label(key: &str) -> bool {
     let Some((prefix, _)) = key.split_once('/') else { return true };
     let within = |domain: &str| prefix == domain || prefix.ends_with(&format!(".{domain}"));

@@ -48,7 +48,7 @@ pub(crate) fn unreadable(schema: &Value, in_list: bool, path: &str, found: &mut 
         let path = format!("{path}.x-kubernetes-validations[{at}]");
         match parse::expression(rule["rule"].as_str().unwrap_or_default()) {
             Err(error) => {
-                found.push((format!("{path}.rule"), format!("Invalid value: compilation failed: {error}")))
+                found.push((format!("{path}.rule"), format!("Invalid value: compilation failed: {error}")));
             }
             Ok(rule) if in_list && rule.names("oldSelf") => {
                 found

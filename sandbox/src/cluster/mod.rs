@@ -2,11 +2,11 @@
 //! that can be switched on.
 //!
 //! It is a double of the API server and of nothing else: no scheduler, no kubelet, no controllers and no
-//! garbage collection run behind it, so a DaemonSet makes no pods and a deleted pod is gone at once. What it
+//! garbage collection run behind it, so a `DaemonSet` makes no pods and a deleted pod is gone at once. What it
 //! does not support it refuses with the real server's error, never quietly.
 //!
 //! ```text
-//! serve (TLS, HTTP) ─▶ authz ─▶ api ─▶ patch, write, typed, schema ─▶ store ─▶ watch ─▶ shape, table
+//! serve (TLS, HTTP) ─▶ authz ─▶ api, mutate ─▶ patch, write, removal, typed, schema, cel ─▶ store ─▶ watch ─▶ shape, table
 //!        pki, fault                                                    discovery, review, event
 //! ```
 
@@ -16,12 +16,15 @@ mod cel;
 mod discovery;
 mod event;
 mod fault;
+mod handle;
 mod kubeconfig;
 mod ledger;
+mod mutate;
 mod objects;
 mod patch;
 mod pki;
 mod refusal;
+mod removal;
 mod resource;
 mod review;
 mod schema;
@@ -34,8 +37,6 @@ mod table;
 mod typed;
 mod watch;
 mod write;
-
-mod handle;
 
 pub use authz::{CONTROLLER, NodeReads, User};
 pub use fault::Outage;

@@ -45,7 +45,7 @@ impl Identity {
 
 impl Cluster {
     /// Writes a kubeconfig with everything inline, and returns its path. `validity` of the client certificate:
-    /// `None` is ten years.
+    /// `None` is from a year ago for ten years.
     pub fn kubeconfig_for(&self, identity: &Identity, validity: Option<Validity>) -> Result<PathBuf, Error> {
         let user = identity.user();
         let text = kubeconfig::inline(&self.server(), &user.name, &self.credential(&user, validity)?)?;
@@ -120,7 +120,7 @@ impl Cluster {
     pub fn mark_ready(&self, node: &str, ready: bool) -> Result<Value, Error> {
         let patch = json!({"status": {"conditions": [self.ready(ready)]}});
         let target = Target { subresource: Some("status".into()), ..core("nodes", "", Some(node)) };
-        self.act(Verb::Patch, target, "application/strategic-merge-patch+json", &patch)
+        self.act(Verb::Patch, &target, "application/strategic-merge-patch+json", &patch)
     }
 
     fn ready(&self, ready: bool) -> Value {
@@ -159,7 +159,7 @@ impl Cluster {
     /// Sets an annotation on a Node; `None` removes it.
     pub fn set_annotation(&self, node: &str, key: &str, value: Option<&str>) -> Result<Value, Error> {
         let patch = json!({"metadata": {"annotations": {key: value}}});
-        self.act(Verb::Patch, core("nodes", "", Some(node)), "application/merge-patch+json", &patch)
+        self.act(Verb::Patch, &core("nodes", "", Some(node)), "application/merge-patch+json", &patch)
     }
 
     /// Creates an object as an administrator would.
@@ -169,7 +169,7 @@ impl Cluster {
         namespace: &str,
         object: &Value,
     ) -> Result<Value, Error> {
-        self.act(Verb::Create, target(resource, namespace, None), "application/json", object)
+        self.act(Verb::Create, &target(resource, namespace, None), "application/json", object)
     }
 
     /// Applies a merge patch as an administrator would; a `name` with `/status` patches the subresource.
@@ -182,25 +182,25 @@ impl Cluster {
     ) -> Result<Value, Error> {
         let (name, subresource) = name.split_once('/').map_or((name, None), |(n, s)| (n, Some(s.to_owned())));
         let target = Target { subresource, ..target(resource, namespace, Some(name)) };
-        self.act(Verb::Patch, target, "application/merge-patch+json", patch)
+        self.act(Verb::Patch, &target, "application/merge-patch+json", patch)
     }
 
     /// Deletes an object as an administrator would.
     pub fn delete(&self, resource: (&str, &str, &str), namespace: &str, name: &str) -> Result<Value, Error> {
-        self.act(Verb::Delete, target(resource, namespace, Some(name)), "", &Value::Null)
+        self.act(Verb::Delete, &target(resource, namespace, Some(name)), "", &Value::Null)
     }
 
-    fn act(&self, verb: Verb, target: Target, content_type: &str, body: &Value) -> Result<Value, Error> {
+    fn act(&self, verb: Verb, target: &Target, content_type: &str, body: &Value) -> Result<Value, Error> {
         let user = User {
             name: "kubernetes-admin".into(),
             groups: vec!["system:masters".into(), "system:authenticated".into()],
         };
         let body = if body.is_null() { vec![] } else { body.to_string().into_bytes() };
         let (query, now) = (BTreeMap::new(), self.now());
-        let ask = Ask { user: &user, verb, target: &target, query: &query, content_type, body: &body, now };
+        let ask = Ask { user: &user, verb, target, query: &query, content_type, body: &body, now };
         let answer = self.shared.write(|store| {
             let resource =
-                served(store).into_iter().find(|r| fits(r, &target)).ok_or_else(Refusal::no_such_path)?;
+                served(store).into_iter().find(|r| fits(r, target)).ok_or_else(Refusal::no_such_path)?;
             api::answer(store, &resource, &ask, self.shared.rules())
         });
         match answer {

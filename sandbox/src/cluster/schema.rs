@@ -76,7 +76,7 @@ fn prune(schema: &Value, value: &mut Value, path: &str, dropped: &mut Vec<String
                 if is_meta {
                     continue;
                 }
-                match known.and_then(|known| known.get(name)).or(others.filter(|o| o.is_object())) {
+                match known.and_then(|known| known.get(name)).or_else(|| others.filter(|o| o.is_object())) {
                     Some(inner) => prune(inner, child, &at, dropped),
                     None if keeps_unknown(schema) || others.is_some() => {}
                     None => unknown.push((name.clone(), at)),

@@ -178,7 +178,7 @@ fn decide(
             response
         }
         Answer::List { items, revision } => {
-            json(StatusCode::OK, &shape.list(&resource, items, revision, now))
+            json(StatusCode::OK, &shape.list(&resource, &items, revision, now))
         }
         Answer::Watch(selector) => {
             let watch = Watch::open(shared, &resource, &target.namespace, selector, shape, &query, place)?;

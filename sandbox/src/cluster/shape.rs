@@ -62,10 +62,10 @@ impl Shape {
     }
 
     /// A list.
-    pub(crate) fn list(self, resource: &Resource, items: Vec<Value>, revision: u64, now: Timestamp) -> Value {
+    pub(crate) fn list(self, resource: &Resource, items: &[Value], revision: u64, now: Timestamp) -> Value {
         let meta = json!({"resourceVersion": revision.to_string()});
         match self {
-            Self::Table => table::of(resource, &items, &meta["resourceVersion"], true, now),
+            Self::Table => table::of(resource, items, &meta["resourceVersion"], true, now),
             Self::Metadata => {
                 let items: Vec<Value> = items.iter().map(partial).collect();
                 json!({"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": meta, "items": items})

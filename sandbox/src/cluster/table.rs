@@ -83,13 +83,13 @@ fn age(since: &Value, now: Timestamp) -> Value {
     let seconds = now.duration_since(since).as_secs();
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
     match seconds {
-        ..-1 => "<invalid>".into(),
-        ..=0 => "0s".into(),
-        ..120 => format!("{seconds}s").into(),
-        ..600 => format!("{minutes}m{}s", seconds % 60).into(),
-        ..10_800 => format!("{minutes}m").into(),
-        ..28_800 => format!("{hours}h{}m", minutes % 60).into(),
-        ..172_800 => format!("{hours}h").into(),
+        ..=-2 => "<invalid>".into(),
+        -1..=0 => "0s".into(),
+        1..120 => format!("{seconds}s").into(),
+        120..600 => format!("{minutes}m{}s", seconds % 60).into(),
+        600..10_800 => format!("{minutes}m").into(),
+        10_800..28_800 => format!("{hours}h{}m", minutes % 60).into(),
+        28_800..172_800 => format!("{hours}h").into(),
         _ => format!("{days}d").into(),
     }
 }
@@ -135,7 +135,7 @@ fn node_roles(node: &Value) -> String {
     if roles.is_empty() { "<none>".into() } else { roles.join(",") }
 }
 
-/// JSONPath as printer columns use it: `.a.b`, `.a[0]`, `.a[?(@.type=="X")].status`, `.a.b\.c`. Anything else
+/// `JSONPath` as printer columns use it: `.a.b`, `.a[0]`, `.a[?(@.type=="X")].status`, `.a.b\.c`. Anything else
 /// finds nothing.
 pub(crate) fn at_path<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
     let mut rest = path.strip_prefix('$').unwrap_or(path);

@@ -1,5 +1,5 @@
-//! What becomes of an object that is created, replaced or deleted: pure functions from the object before and
-//! the object sent to the object kept. Owns uid, generation, finalizers and the isolation of `status`.
+//! What becomes of an object that is created or replaced: pure functions from the object before and the object
+//! sent to the object kept. Owns uid, generation and the isolation of `status`.
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -199,7 +199,6 @@ fn keep_other_half(resource: &Resource, subresource: Option<&str>, old: &Value, 
     match subresource {
         Some("status") if resource.custom.is_some() => {
             let status = new.get("status").cloned();
-            let sent = new["metadata"].clone();
             *new = old.clone();
             if let Value::Object(map) = new {
                 match status {
@@ -207,8 +206,6 @@ fn keep_other_half(resource: &Resource, subresource: Option<&str>, old: &Value, 
                     None => map.remove("status"),
                 };
             }
-            // The preconditions were checked; the rest of the sent metadata is ignored, as the real server does.
-            drop(sent);
         }
         Some(_) => keep(new, "spec"),
         None if resource.has_status => keep(new, "status"),
@@ -225,53 +222,6 @@ fn specification(resource: &Resource, object: &Value) -> Value {
         }
     }
     rest
-}
-
-/// What a deletion does to an object.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Deletion {
-    /// It is gone at once.
-    Gone,
-    /// It waits for its finalizers.
-    Waiting(Value),
-}
-
-/// `options` is the body of the request.
-pub(crate) fn deleted(
-    resource: &Resource,
-    object: &Value,
-    options: &Value,
-    now: Timestamp,
-) -> Result<Deletion, Refusal> {
-    let meta = &object["metadata"];
-    let name = meta["name"].as_str().unwrap_or_default();
-    for (wanted, have) in [("uid", "UID"), ("resourceVersion", "ResourceVersion")] {
-        if let Some(value) = options["preconditions"][wanted].as_str().filter(|v| meta[wanted] != *v) {
-            let why = format!(
-                "Precondition failed: {have} in precondition: {value}, {have} in object meta: {}",
-                meta[wanted].as_str().unwrap_or_default()
-            );
-            return Err(Refusal::conflict(resource, name, why));
-        }
-    }
-    if meta["finalizers"].as_array().is_none_or(Vec::is_empty) {
-        return Ok(Deletion::Gone);
-    }
-    let mut waiting = object.clone();
-    if meta.get("deletionTimestamp").is_none() {
-        waiting["metadata"]["deletionTimestamp"] = stamp(now).into();
-        waiting["metadata"]["deletionGracePeriodSeconds"] = 0.into();
-        if let Some(generation) = meta["generation"].as_i64() {
-            waiting["metadata"]["generation"] = (generation + 1).into();
-        }
-    }
-    Ok(Deletion::Waiting(waiting))
-}
-
-/// Whether the last finalizer of a deleted object is gone.
-pub(crate) fn is_finished(object: &Value) -> bool {
-    let meta = &object["metadata"];
-    meta.get("deletionTimestamp").is_some() && meta["finalizers"].as_array().is_none_or(Vec::is_empty)
 }
 
 /// Checks `apiVersion`, `kind` and `namespace` against the URL, and fills them in.

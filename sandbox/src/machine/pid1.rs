@@ -81,7 +81,8 @@ impl Host {
         if units.agent.as_ref().is_some_and(|agent| agent.ended().is_some()) {
             units.agent = None;
         }
-        let over = |(check, since): &(Process, Instant)| check.ended().is_some() || since.elapsed() > CHECK_TIMEOUT;
+        let over =
+            |(check, since): &(Process, Instant)| check.ended().is_some() || since.elapsed() > CHECK_TIMEOUT;
         if units.check.as_ref().is_some_and(over) {
             units.check = None;
         }

@@ -10,5 +10,5 @@ pub(super) async fn play(stage: &Stage) -> Result<Row, StageError> {
     Ok(Row::ended("F0", gone, Layer::Agent, BOUND))
 }
 
-const LEASE_ENDS_WITHIN: Duration = Duration::from_secs(60);
+const LEASE_ENDS_WITHIN: Duration = Duration::from_mins(1);
 const BOUND: Duration = Duration::from_secs(1);

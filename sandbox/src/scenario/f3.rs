@@ -14,7 +14,7 @@ pub(super) async fn play(stage: &Stage) -> Result<Row, StageError> {
     Ok(Row::ended("F3", gone, Layer::Backstop, BOUND))
 }
 
-const DEADLINE_WITHIN: Duration = Duration::from_secs(60);
+const DEADLINE_WITHIN: Duration = Duration::from_mins(1);
 /// One period of the timer and 15 s to look, to ask the Node and to delete. The sandbox's timer runs each 5 s; the real
 /// one each minute, which makes 75 s.
 const BOUND: Duration = Duration::from_secs(20);

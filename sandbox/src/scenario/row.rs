@@ -57,7 +57,14 @@ impl Row {
 
     /// A row that could not be played: a promise that was not seen to be kept is not kept.
     pub(crate) const fn unplayed(scenario: &'static str) -> Self {
-        Self { scenario, gone: false, enforced_by: None, overshoot_seconds: None, bound_seconds: 0.0, held: false }
+        Self {
+            scenario,
+            gone: false,
+            enforced_by: None,
+            overshoot_seconds: None,
+            bound_seconds: 0.0,
+            held: false,
+        }
     }
 
     /// As one line of JSON.
@@ -89,14 +96,14 @@ mod tests {
     use super::*;
     use jiff::{SignedDuration, Timestamp};
 
-    fn gone(by: &str, late_millis: i64) -> Option<Gone> {
+    fn gone(by: &str, late_millis: i64) -> Gone {
         let deadline = Timestamp::constant(1_796_068_800, 0);
         let at = deadline + SignedDuration::from_millis(late_millis);
-        Some(Gone { at, by: by.into(), deadline: Some(deadline) })
+        Gone { at, by: by.into(), deadline: Some(deadline) }
     }
 
-    fn held(gone: Option<Gone>) -> bool {
-        Row::ended("F1", gone, Layer::Agent, Duration::from_secs(1)).held
+    fn held(gone: impl Into<Option<Gone>>) -> bool {
+        Row::ended("F1", gone.into(), Layer::Agent, Duration::from_secs(1)).held
     }
 
     #[test]
@@ -106,12 +113,12 @@ mod tests {
         assert!(!held(gone(AGENT, 1_001)), "late");
         assert!(!held(gone(BACKSTOP, 20)), "another layer");
         assert!(!held(None), "never");
-        assert!(!held(Some(Gone { deadline: None, ..gone(AGENT, 20).unwrap() })), "without a deadline");
+        assert!(!held(Gone { deadline: None, ..gone(AGENT, 20) }), "without a deadline");
     }
 
     #[test]
     fn a_row_is_spelled_as_promised() {
-        let row = Row::ended("F1", gone(AGENT, 20), Layer::Agent, Duration::from_secs(1));
+        let row = Row::ended("F1", Some(gone(AGENT, 20)), Layer::Agent, Duration::from_secs(1));
         assert_eq!(
             serde_json::to_string(&row).unwrap(),
             r#"{"scenario":"F1","gone":true,"enforcedBy":"agent","overshootSeconds":0.02,"boundSeconds":1.0,"held":true}"#

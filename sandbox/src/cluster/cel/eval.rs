@@ -42,10 +42,10 @@ impl<'a> Scope<'a> {
             Expr::Int(number) => Ok(Val::Int(*number)),
             Expr::Text(text) => Ok(Val::Text(text)),
             Expr::Name(name) if name == "self" => Ok(typed(self.value, self.schema)),
-            Expr::Name(name) => self.old.map(|old| typed(old, self.schema)).ok_or_else(|| format!("no {name}")),
-            Expr::Field(of, name) => {
-                self.field(of, name)?.ok_or_else(|| format!("no such key: {name}"))
+            Expr::Name(name) => {
+                self.old.map(|old| typed(old, self.schema)).ok_or_else(|| format!("no {name}"))
             }
+            Expr::Field(of, name) => self.field(of, name)?.ok_or_else(|| format!("no such key: {name}")),
             Expr::Call(name, argument) => self.call(name, argument),
             Expr::Not(inner) => Ok(Val::Bool(!truth(self.value(inner)?)?)),
             Expr::Binary("&&", a, b) => self.logic(a, b, false),
@@ -58,7 +58,9 @@ impl<'a> Scope<'a> {
     }
 
     fn field(&self, of: &'a Expr, name: &str) -> Result<Option<Val<'a>>, String> {
-        let Val::Tree(tree, schema) = self.value(of)? else { return Err(format!("{name} of what is no object")) };
+        let Val::Tree(tree, schema) = self.value(of)? else {
+            return Err(format!("{name} of what is no object"));
+        };
         let inner = schema["properties"].get(name).or_else(|| schema.get("additionalProperties"));
         Ok(tree.get(name).map(|value| typed(value, inner.unwrap_or(&Value::Null))))
     }
@@ -173,7 +175,10 @@ fn same(a: Val<'_>, b: Val<'_>) -> bool {
         (Val::Bool(a), Val::Bool(b)) => a == b,
         (Val::Tree(Value::Object(a), schema), Val::Tree(Value::Object(b), _)) => {
             let inner = |name: &str| {
-                schema["properties"].get(name).or_else(|| schema.get("additionalProperties")).unwrap_or(&Value::Null)
+                schema["properties"]
+                    .get(name)
+                    .or_else(|| schema.get("additionalProperties"))
+                    .unwrap_or(&Value::Null)
             };
             let equal = |name: &String, value| {
                 b.get(name).is_some_and(|other| same(typed(value, inner(name)), typed(other, inner(name))))

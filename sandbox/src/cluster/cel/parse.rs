@@ -50,7 +50,8 @@ const SIGNS: [&str; 18] =
     ["&&", "||", "==", "!=", "<=", ">=", "<", ">", "!", "+", "-", "*", "/", "?", ":", "(", ")", "."];
 
 /// From loose to tight.
-const LEVELS: [&[&str]; 5] = [&["||"], &["&&"], &["==", "!=", "<=", ">=", "<", ">"], &["+", "-"], &["*", "/"]];
+const LEVELS: [&[&str]; 5] =
+    [&["||"], &["&&"], &["==", "!=", "<=", ">=", "<", ">"], &["+", "-"], &["*", "/"]];
 
 fn tokens(text: &str) -> Result<Vec<Token>, String> {
     let (mut rest, mut tokens) = (text.trim_start(), Vec::new());

@@ -1,0 +1,33 @@
+//! Waiting for something that may hang, and only for so long: a disk, a file on one, the C library's resolver.
+//!
+//! Whatever may not return is done by a thread of its own and left behind if it does not. Where no thread can be had it
+//! is done here after all: then it may hang, but not doing it at all would be worse.
+
+use std::{sync::mpsc, thread, time::Duration};
+
+/// What `work` returns, if it does so within `limit`.
+pub fn within<T: Send + 'static>(limit: Duration, work: impl FnOnce() -> T + Clone + Send + 'static) -> Option<T> {
+    let (answer, answered) = mpsc::channel();
+    let here = work.clone();
+    let started = thread::Builder::new().name("patience".into()).stack_size(STACK).spawn(move || {
+        let _ = answer.send(work());
+    });
+    match started {
+        Ok(_) => answered.recv_timeout(limit).ok(),
+        Err(_) => Some(here()),
+    }
+}
+
+const STACK: usize = 128 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_hangs_is_left_behind() {
+        assert_eq!(within(Duration::from_secs(5), || 7), Some(7));
+        let hung = within(Duration::from_millis(10), || loop { thread::park() });
+        assert_eq!(hung, None::<()>);
+    }
+}

@@ -1,0 +1,112 @@
+//! Promises of the stage itself: without them the rows would prove nothing.
+
+use std::{
+    io::Read,
+    path::Path,
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+use curfew_contract::{Heartbeat, Note, annotation};
+use curfew_sandbox::{
+    machine::Spec,
+    programs::Programs,
+    stage::{Setup, Stage},
+};
+
+fn programs() -> Programs {
+    Programs::all_in(env!("CARGO_BIN_EXE_testbed"))
+}
+
+fn runs(id: u32) -> bool {
+    Path::new(&format!("/proc/{id}")).exists()
+}
+
+async fn within<T>(seconds: u64, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    let looked = async {
+        loop {
+            if let Some(found) = look().await {
+                return found;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(seconds), looked).await.expect("it comes in time")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_machine_runs_until_it_is_dropped_and_then_nothing_of_it_is_left() {
+    let mut stage = Stage::bare(programs()).await.unwrap();
+    stage.rent(Spec::fast("m1", stage.labels())).await.unwrap();
+    let agent = within(20, async || stage.machine().agent_id()).await;
+    assert!(runs(agent));
+    drop(stage);
+    assert!(!runs(agent), "killed and reaped");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_that_is_killed_is_started_again_as_systemd_would() {
+    let mut stage = Stage::bare(programs()).await.unwrap();
+    stage.rent(Spec::fast("m1", stage.labels())).await.unwrap();
+    let first = within(20, async || stage.machine().agent_id()).await;
+    stage.machine().kill_agent(true);
+    let second = within(20, async || stage.machine().agent_id()).await;
+    assert_ne!(first, second);
+    stage.machine().kill_agent(false);
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert_eq!(stage.machine().agent_id(), None);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_frozen_ledger_is_noticed_by_the_agent_and_by_nobody_else() {
+    let stage = Stage::set(Setup::new(programs(), Duration::from_mins(30))).await.unwrap();
+    stage.armed().await.unwrap();
+    stage.machine().freeze_ledger().unwrap();
+    stage.machine().kill_agent(true);
+    let noted = async || {
+        let node = stage.api.node(&stage.machine().name).await.unwrap();
+        let beat = node["metadata"]["annotations"][annotation::HEARTBEAT].as_str()?;
+        Heartbeat::read(beat).ok()?.notes.contains(&Note::LedgerUnwritable).then_some(())
+    };
+    within(20, noted).await;
+}
+
+#[test]
+fn no_process_outlives_a_sandbox_that_is_killed() {
+    let mut sandbox = Command::new(env!("CARGO_BIN_EXE_testbed"))
+        .arg("up")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut first = [0_u8; 16];
+    sandbox.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    let children = || {
+        let children = format!("/proc/{0}/task", sandbox.id());
+        let lists = std::fs::read_dir(children)
+            .unwrap()
+            .filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("children")).ok());
+        lists.collect::<String>().split_whitespace().map(|id| id.parse().unwrap()).collect::<Vec<u32>>()
+    };
+    while children().len() < 2 {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let children = children();
+    assert!(children.iter().all(|&id| runs(id)));
+    sandbox.kill().unwrap();
+    sandbox.wait().unwrap();
+    let gone = || children.iter().all(|&id| !runs(id) || is_zombie(id));
+    for _ in 0..100 {
+        if gone() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("still running: {children:?}");
+}
+
+/// Whoever adopts an orphan may be slow to reap it.
+fn is_zombie(id: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+    stat.contains(") Z ")
+}
