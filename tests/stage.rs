@@ -73,8 +73,11 @@ async fn a_frozen_ledger_is_noticed_by_the_agent_and_by_nobody_else() {
 
 #[test]
 fn no_process_outlives_a_sandbox_that_is_killed() {
+    // A killed sandbox leaves its files behind.
+    let files = tempfile::tempdir().unwrap();
     let mut sandbox = Command::new(env!("CARGO_BIN_EXE_testbed"))
         .arg("up")
+        .env("TMPDIR", files.path())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()

@@ -2,7 +2,14 @@
 //!
 //! Options are texts here on purpose: a value that makes no sense must not keep `run` from arming.
 
-use clap::{Args, Parser, Subcommand};
+use std::ffi::OsString;
+
+use clap::{
+    Args, Parser, Subcommand,
+    error::{ContextKind, ContextValue},
+};
+
+use crate::config::Complaint;
 
 /// Deletes its own server when its deadline passes.
 #[derive(Debug, Parser)]
@@ -87,6 +94,70 @@ pub struct Options {
     #[arg(long, env = "CURFEW_STATE_DIR", value_name = "DIR")]
     pub state_dir: Option<String>,
     /// Arm everything and delete nothing. Never counts as armed.
-    #[arg(long, env = "CURFEW_OBSERVE")]
-    pub observe: bool,
+    #[arg(long, env = "CURFEW_OBSERVE", value_name = "yes|no", num_args = 0..=1, require_equals = true,
+          default_missing_value = "yes")]
+    pub observe: Option<String>,
+}
+
+/// The options of `run` and `check` as far as they make sense, and what did not. One that does not exist or lacks its
+/// value is left out, and only that one: it must not disarm the others.
+#[must_use]
+pub fn lenient(args: &[OsString]) -> (Options, Vec<Complaint>) {
+    let mut args = args.to_vec();
+    let mut complaints = Vec::new();
+    loop {
+        match Cli::try_parse_from(&args).map(|cli| cli.command) {
+            Ok(Command::Run(options) | Command::Check(options)) => return (options, complaints),
+            Ok(_) => return (Options::default(), complaints),
+            Err(error) => {
+                complaints.push(error.to_string().lines().next().unwrap_or_default().to_owned());
+                if args.len() <= 2 {
+                    return (Options::default(), complaints);
+                }
+                args.remove(culprit(&error, &args));
+            }
+        }
+    }
+}
+
+/// Which argument an error is about: the one it names, or else the last, so that parsing always comes to an end.
+fn culprit(error: &clap::Error, args: &[OsString]) -> usize {
+    let named = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(name)) => name.split([' ', '=']).next().unwrap_or_default().to_owned(),
+        _ => String::new(),
+    };
+    let is_it = |arg: &OsString| arg.to_str().and_then(|arg| arg.split('=').next()) == Some(named.as_str());
+    let last = args.len() - 1;
+    // Of an option that is given twice, the later one is too many.
+    args.iter().rposition(is_it).filter(|at| *at >= 2).unwrap_or(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> (Options, usize) {
+        let args: Vec<OsString> = line.split(' ').map(Into::into).collect();
+        let (options, complaints) = lenient(&args);
+        (options, complaints.len())
+    }
+
+    #[test]
+    fn one_wrong_option_disarms_no_other() {
+        for (line, wrong) in [
+            ("curfew-agent run --max-lifetime 1h --observe", 0),
+            ("curfew-agent run --bogus --max-lifetime 1h --observe", 1),
+            ("curfew-agent run --bogus=3 --max-lifetime 1h --observe", 1),
+            ("curfew-agent run stray --max-lifetime 1h --observe", 1),
+            ("curfew-agent run --max-lifetime 1h --observe --heartbeat", 1),
+            ("curfew-agent run --max-lifetime 1h --observe -x -y --token", 3),
+            ("curfew-agent check --bogus --max-lifetime 1h --observe=yes", 1),
+            ("curfew-agent run --max-lifetime 1h --max-lifetime 2h --observe", 2),
+        ] {
+            let (options, complaints) = parse(line);
+            assert_eq!(options.max_lifetime.as_deref(), Some("1h"), "{line}");
+            assert_eq!(options.observe.as_deref(), Some("yes"), "{line}");
+            assert_eq!(complaints, wrong, "{line}");
+        }
+    }
 }

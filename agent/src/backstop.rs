@@ -21,8 +21,9 @@ use crate::{
     follow,
     fuse::{CONFIRM_WITHIN, Verdict, verdict},
     journal,
-    ledger::{Machine, Record, Restored},
+    ledger::{Machine, Record, Restored, Scribe},
     net::BestTime,
+    node::ApiError,
     parts::Parts,
     time::{Boot, Span},
 };
@@ -67,8 +68,10 @@ impl Left {
 }
 
 /// Looks once. Does not return if the machine is due.
+#[must_use]
 pub fn check(config: &Config) -> ExitCode {
-    let parts = Parts::new(config, Arc::new(BestTime::new()));
+    let best_time = Arc::new(BestTime::new());
+    let parts = Parts::new(config, Arc::clone(&best_time));
     let Some(record) = parts.ledger.read(&parts.machine()).record else {
         tracing::error!(
             "no ledger of this machine: the agent has not armed it, and the backstop has nothing to go by"
@@ -83,21 +86,32 @@ pub fn check(config: &Config) -> ExitCode {
         }
     };
     let boot_id = clocks::boot_id();
-    let machine = record.machine.clone().or(parts.machine());
-    let mut restored = record.restore(config.max_lifetime, boot_id.as_deref(), clocks::read());
-    let due = runtime.block_on(due(config, &parts, &machine, &mut restored));
-    let Some(cause) = due else {
-        runtime.block_on(leave(config, &parts, boot_id));
-        return ExitCode::SUCCESS;
-    };
-    if config.observe {
-        tracing::warn!(?cause, "would delete this machine now, but only observes");
-        return ExitCode::SUCCESS;
+    let machine = record.machine_now(parts.machine(), boot_id.as_deref());
+    let now = clocks::read();
+    let mut state = record.restore(config.max_lifetime, boot_id.as_deref(), now);
+    best_time.set(state.clock.offset(now));
+    let due = runtime.block_on(due(config, &parts, &machine, &mut state));
+    state.fuse.firing = due.filter(|_| !config.observe);
+    let scribe = Scribe::start(&parts.ledger, record.seq);
+    let so_far = Record::of(&state, machine.clone(), boot_id.clone(), clocks::read().boot);
+    match due {
+        Some(cause) if config.observe => {
+            tracing::warn!(?cause, "would delete this machine now, but only observes");
+        }
+        Some(cause) => {
+            // So that an agent that is started later resumes the deletion.
+            scribe.write_before_firing(so_far);
+            parts.weapon(false).fire(cause, &machine, &mut |_| {});
+        }
+        None => {
+            if record.is_stale(boot_id.as_deref(), now.boot) {
+                // The agent is dead: the lifetime that passes without it must still be counted over reboots.
+                scribe.write_and_end(so_far);
+            }
+            runtime.block_on(leave(config, &parts, boot_id));
+        }
     }
-    restored.fuse.firing = Some(cause);
-    let firing = Record::of(&restored, machine.clone(), boot_id, clocks::read().boot);
-    remember(&parts, &Record { seq: record.seq + 1, ..firing });
-    parts.weapon(false).fire(cause, &machine, &mut || {})
+    ExitCode::SUCCESS
 }
 
 /// Whether this machine must be deleted now. Reads the Node before it acts upon a deadline out of the ledger.
@@ -119,7 +133,7 @@ async fn due(
                 );
                 if timeout(CONFIRM_WITHIN.wait(), confirm(config, parts, machine, state)).await.is_err() {
                     tracing::warn!("the Node cannot be read; the deadline in the ledger stands");
-                    state.fuse.confirm();
+                    state.fuse.confirm(clocks::read().boot);
                 }
             }
         }
@@ -133,7 +147,7 @@ async fn confirm(config: &Config, parts: &Parts, machine: &Machine, state: &mut 
     let seen = loop {
         match api.read(&node).await {
             Ok(seen) => break seen,
-            Err(crate::node::ApiError::NotFound { .. }) => return state.fuse.confirm(),
+            Err(ApiError::NotFound { .. }) => return state.fuse.confirm(clocks::read().boot),
             Err(error) => tracing::warn!(error = journal::chain(&error), "the deadline cannot be confirmed"),
         }
         tokio::time::sleep(CONFIRM_AGAIN).await;
@@ -144,10 +158,10 @@ async fn confirm(config: &Config, parts: &Parts, machine: &Machine, state: &mut 
     let now = clocks::read();
     let own = machine.server.as_deref().unwrap_or_default();
     match follow::deadline(&seen, own, state.clock.wall(now)) {
-        Ok(deadline) => state.fuse.learn(deadline, true, &state.clock, now),
+        Ok(deadline) => state.fuse.learn(deadline, Some(now.boot), &state.clock, now),
         Err(refusal) => {
             tracing::warn!(%refusal, "the deadline on the Node is refused; the one in the ledger stands");
-            state.fuse.confirm();
+            state.fuse.confirm(now.boot);
         }
     }
 }
@@ -169,24 +183,12 @@ async fn leave(config: &Config, parts: &Parts, boot_id: Option<String>) {
 
 async fn probe(parts: &Parts) -> Authority {
     let prober = parts.prober();
-    let looked = async {
-        let (claim, address) = prober.claim().await?;
-        prober.probe(claim, address.as_deref()).await
-    };
+    let looked = async { prober.probe(prober.claim().await?).await };
     match looked.await {
         Ok(_) => Authority::Verified,
         Err(error) => {
             tracing::error!(error = journal::chain(&error), "the backstop could not delete this machine");
             error.authority().unwrap_or_default()
-        }
-    }
-}
-
-/// So that an agent that is started later resumes the deletion. Firing does not depend on it.
-fn remember(parts: &Parts, record: &Record) {
-    for written in [parts.ledger.write_live(record), parts.ledger.write_kept(record)] {
-        if let Err(error) = written {
-            tracing::warn!(%error, "the ledger cannot be written");
         }
     }
 }

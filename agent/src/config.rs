@@ -8,7 +8,12 @@ use std::path::{Path, PathBuf};
 use curfew_contract::duration;
 use curfew_provider::hetzner;
 
-use crate::{args::Options, credential::Source, time::Span};
+use crate::{
+    args::Options,
+    credential::Source,
+    ledger::{LONGEST_LIFETIME, SHORTEST_LIFETIME},
+    time::Span,
+};
 
 /// What the agent works with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,8 +64,12 @@ impl Config {
                     built_in
                 }),
             };
-        let max_lifetime =
-            span("max-lifetime", &options.max_lifetime, (minutes(5), hours(400 * 24)), BUILT_IN_LIFETIME);
+        let max_lifetime = span(
+            "max-lifetime",
+            &options.max_lifetime,
+            (SHORTEST_LIFETIME, LONGEST_LIFETIME),
+            BUILT_IN_LIFETIME,
+        );
         let heartbeat = span("heartbeat", &options.heartbeat, (SECOND, minutes(5)), Span::from_secs(30));
         let probe = span("probe", &options.probe, (SECOND, hours(24)), hours(1));
         let first_hold = span("first-hold", &options.first_hold, (Span::ZERO, minutes(10)), minutes(10));
@@ -93,7 +102,7 @@ impl Config {
             first_hold: first_hold.min(max_lifetime),
             run_dir: path(&options.run_dir, "/run/curfew"),
             state_dir: path(&options.state_dir, "/var/lib/curfew"),
-            observe: options.observe,
+            observe: options.observe.as_deref().is_some_and(is_yes),
         };
         (config, complaints)
     }
@@ -105,13 +114,18 @@ impl Config {
     }
 }
 
-/// The token's file if one is named or the usual one is there, else the variable.
+/// The token's file if one is named, else the variable if it is set, else the usual file.
 fn token(options: &Options) -> Source {
     match &options.token_file {
         Some(path) => Source::File(path.into()),
         None if std::env::var_os(TOKEN_VARIABLE).is_some() => Source::Variable(TOKEN_VARIABLE),
         None => Source::File(TOKEN_FILE.into()),
     }
+}
+
+/// Observing deletes nothing, so a word that is neither yes nor no means yes: it was written to be careful.
+fn is_yes(text: &str) -> bool {
+    !matches!(text.trim().to_ascii_lowercase().as_str(), "" | "0" | "false" | "no" | "off")
 }
 
 fn bounded(text: &str, least: Span, most: Span) -> Result<Span, String> {

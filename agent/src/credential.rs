@@ -3,12 +3,14 @@
 //! It never appears in a log, an event, an annotation, an error or an argument list.
 
 use std::{
-    env, fs, io,
+    env, io,
     path::PathBuf,
     sync::{Mutex, PoisonError},
 };
 
 use curfew_provider::{Token, TokenError};
+
+use crate::patience;
 
 /// Where the token comes from, and the last good one that came from there.
 #[derive(Debug)]
@@ -59,14 +61,14 @@ impl Credential {
         Self { source, last_good: Mutex::new(None) }
     }
 
-    /// Reads the token as it is now.
+    /// Reads the token as it is now. A disk that hangs counts as one that cannot be read.
     pub fn read(&self) -> Result<Token, CredentialError> {
         let (text, place) = match &self.source {
             Source::File(path) => {
                 let place = path.display().to_string();
-                let text = fs::read_to_string(path)
+                let text = patience::read(path)
                     .map_err(|source| CredentialError::File { path: place.clone(), source })?;
-                (text, place)
+                (String::from_utf8_lossy(&text).into_owned(), place)
             }
             Source::Variable(name) => {
                 (env::var(name).map_err(|_| CredentialError::Variable(name))?, (*name).to_owned())
@@ -80,29 +82,43 @@ impl Credential {
         *self.last_good.lock().unwrap_or_else(PoisonError::into_inner) = Some(token);
     }
 
-    /// The token as it is now, or the last good one where it cannot be read.
-    pub fn read_or_last_good(&self) -> Result<Token, CredentialError> {
-        self.read().or_else(|error| {
-            self.last_good.lock().unwrap_or_else(PoisonError::into_inner).clone().ok_or(error)
-        })
+    /// The token to fire with: as it is now, or the last good one where it cannot be read. `doubted`: the provider has
+    /// just refused the one that is there, so the last good one is tried in its place.
+    pub fn for_firing(&self, doubted: bool) -> Result<Token, CredentialError> {
+        let last_good = self.last_good.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        match (self.read(), last_good) {
+            (Ok(_), Some(last_good)) if doubted => Ok(last_good),
+            (Ok(token), _) | (Err(_), Some(token)) => Ok(token),
+            (Err(error), None) => Err(error),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
-    fn a_lost_token_file_does_not_keep_a_machine_alive() {
+    fn a_token_file_that_is_lost_or_overwritten_does_not_keep_a_machine_alive() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("token");
         let credential = Credential::new(Source::File(path.clone()));
-        assert!(credential.read_or_last_good().is_err());
+        assert!(credential.for_firing(false).is_err());
         fs::write(&path, "first\n").unwrap();
         credential.found_good(credential.read().unwrap());
         fs::write(&path, "second").unwrap();
-        assert_eq!(credential.read_or_last_good().unwrap(), Token::new("second").unwrap());
+        assert_eq!(credential.for_firing(false).unwrap(), Token::new("second").unwrap());
+        assert_eq!(
+            credential.for_firing(true).unwrap(),
+            Token::new("first").unwrap(),
+            "the second was refused"
+        );
+        fs::write(&path, "").unwrap();
+        assert_eq!(credential.for_firing(false).unwrap(), Token::new("first").unwrap());
         fs::remove_file(&path).unwrap();
-        assert_eq!(credential.read_or_last_good().unwrap(), Token::new("first").unwrap());
+        assert_eq!(credential.for_firing(false).unwrap(), Token::new("first").unwrap());
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert_eq!(credential.for_firing(false).unwrap(), Token::new("first").unwrap(), "a disk that hangs");
     }
 }

@@ -4,31 +4,27 @@
 //! look-up and connection, so that nothing an earlier one broke can break the next. Nothing is deleted but the server
 //! this machine is, by id, and only if it consented at least once.
 
-use std::{sync::Arc, thread, time::Duration};
+use std::{thread, time::Duration};
 
-use curfew_contract::{Cause, label::Consent};
-use curfew_provider::{Caller, Driver, Outcome, Request, ServerId};
+use curfew_contract::Cause;
+use curfew_provider::{Caller, Outcome, Request};
 
 use crate::{
     backoff::Backoff,
-    credential::{Credential, CredentialError},
-    identity::{Dmi, Unproven},
+    credential::CredentialError,
+    identity::{self, Claim, Unproven},
     journal,
     ledger::Machine,
     net::{HttpError, Options, Transport},
+    standing::{ProbeError, Prober},
 };
 
 /// All that is needed to fire, gathered while everything still works.
 #[derive(Clone)]
 pub struct Weapon {
-    /// The provider's language.
-    pub driver: Arc<dyn Driver>,
-    /// The token, re-read for each attempt.
-    pub credential: Arc<Credential>,
-    /// The firmware, re-read for each attempt: a memory image resumed on another server must not delete its original.
-    pub dmi: Dmi,
-    /// How to connect. Dates are clamped: a wrong clock must not save the machine.
-    pub transport: Options,
+    /// Who this machine is, re-asked for each attempt: a memory image resumed on another server must not delete its
+    /// original. Dates of certificates are clamped: a wrong clock must not save the machine.
+    pub prober: Prober,
     /// Do everything but delete.
     pub observe: bool,
 }
@@ -41,7 +37,7 @@ enum Misfire {
     #[error("the provider did not answer")]
     Http(#[from] HttpError),
     #[error("which server this is, is not known")]
-    Unknown,
+    Claim(#[source] ProbeError),
     #[error("this server will not be deleted")]
     Refused(#[from] Unproven),
     #[error("the provider's record of this server cannot be read")]
@@ -55,78 +51,82 @@ enum Misfire {
 enum Next {
     /// Try again after this long.
     After(Duration),
+    /// Try again soon: another action runs, lifting a protection among them.
+    WhenUnlocked,
     /// Try again after the next, longer delay.
     BackOff,
 }
 
 impl Weapon {
-    /// Whether this weapon deletes nothing.
-    #[must_use]
-    pub const fn observes_only(&self) -> bool {
-        self.observe
-    }
-
-    /// Deletes this machine. `turn` is called at least every two seconds.
-    pub fn fire(&self, cause: Cause, machine: &Machine, turn: &mut dyn FnMut()) -> ! {
+    /// Deletes this machine. `turn` is called after each attempt with what it came to, and every two seconds in between.
+    pub fn fire(&self, cause: Cause, machine: &Machine, turn: &mut dyn FnMut(Option<Outcome>)) -> ! {
         tracing::warn!(?cause, server = machine.server, "firing: this machine deletes itself");
         let mut backoff = Backoff::new(FIRST_DELAY, LONGEST_DELAY);
-        let mut accepted = false;
+        let mut locked = Backoff::new(FIRST_LOCKED_DELAY, LONGEST_LOCKED_DELAY);
+        let (mut accepted, mut doubted) = (false, false);
         let mut round = 0_u64;
         loop {
             round += 1;
-            let result = self.attempt(machine);
+            let result = self.attempt(machine, doubted);
             report(&result, round, accepted);
             accepted |= matches!(result, Ok(Outcome::Accepted));
+            doubted = !doubted && result.as_ref().is_ok_and(|outcome| outcome.denies());
+            turn(result.as_ref().ok().copied().filter(|_| !accepted));
             let delay = match next(&result) {
                 Next::After(delay) => delay,
+                Next::WhenUnlocked => locked.next_delay(),
                 Next::BackOff => backoff.next_delay(),
             };
             rest(delay, turn);
         }
     }
 
-    /// One attempt in a runtime of its own. Bounded by [`ATTEMPT`], whatever hangs.
-    fn attempt(&self, machine: &Machine) -> Result<Outcome, Misfire> {
+    /// One attempt in a runtime of its own. At most five calls, each bounded by [`CALL`], whatever hangs.
+    fn attempt(&self, machine: &Machine, doubted: bool) -> Result<Outcome, Misfire> {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Misfire::Runtime)?;
-        let outcome = runtime.block_on(self.delete(machine));
-        // A look-up that hangs in the C library would otherwise hold the next attempt up.
+        let outcome = runtime.block_on(self.delete(machine, doubted));
         runtime.shutdown_background();
         outcome
     }
 
-    async fn delete(&self, machine: &Machine) -> Result<Outcome, Misfire> {
-        let token = self.credential.read_or_last_good()?;
-        let transport = Transport::new(&self.transport)?;
-        let (id, consented) = self.aim(machine)?;
+    async fn delete(&self, machine: &Machine, doubted: bool) -> Result<Outcome, Misfire> {
+        let driver = self.prober.driver.as_ref();
+        let token = self.prober.credential.for_firing(doubted)?;
+        let fallback = machine.provider_address.into_iter().collect();
+        let transport = Transport::new(&Options { fallback, ..self.prober.transport.clone() })?;
+        let (claim, consented) = self.aim(machine).await?;
+        let id = claim.server();
         if !consented {
-            let answer = transport.send(&self.driver.read(id, &token), ATTEMPT).await?;
-            let server = self.driver.server(&answer, Caller::TheServerItself).map_err(Misfire::Record)?;
-            Consent::read(&server.labels).map_err(Unproven::from)?;
+            let answer = transport.send(&driver.read(id, &token), CALL).await?;
+            let server = driver.server(&answer, Caller::TheServerItself).map_err(Misfire::Record)?;
+            claim.prove(&server, &identity::own_addresses())?;
         }
-        let delete = self.driver.delete(id, &token);
+        let delete = driver.delete(id, &token);
         let outcome = self.ask(&transport, &delete).await?;
         if outcome != Outcome::Protected {
             return Ok(outcome);
         }
-        match self.ask(&transport, &self.driver.lift_protection(id, &token)).await? {
+        match self.ask(&transport, &driver.lift_protection(id, &token)).await? {
             Outcome::Accepted => self.ask(&transport, &delete).await,
             refused => Ok(refused),
         }
     }
 
     async fn ask(&self, transport: &Transport, request: &Request) -> Result<Outcome, Misfire> {
-        let answer = transport.send(request, ATTEMPT).await?;
-        Ok(self.driver.deleted(&answer, Caller::TheServerItself))
+        let answer = transport.send(request, CALL).await?;
+        Ok(self.prober.driver.deleted(&answer, Caller::TheServerItself))
     }
 
     /// The firmware's word counts over what was learnt earlier; consent was given by one server and not by another.
-    fn aim(&self, machine: &Machine) -> Result<(ServerId, bool), Misfire> {
-        let armed = machine.server.as_deref().and_then(|server| self.driver.server_id(server));
-        match (self.dmi.server(self.driver.as_ref()), armed) {
-            (Some(firmware), armed) => Ok((firmware, machine.consented && armed == Some(firmware))),
-            (None, Some(armed)) => Ok((armed, machine.consented)),
-            (None, None) => Err(Misfire::Unknown),
+    async fn aim(&self, machine: &Machine) -> Result<(Claim, bool), Misfire> {
+        let driver = self.prober.driver.as_ref();
+        let proven = machine.server.as_deref().and_then(|server| driver.server_id(server));
+        let proven = proven.filter(|_| machine.consented);
+        match (self.prober.dmi.server(driver), proven) {
+            (Some(firmware), proven) => Ok((Claim::Firmware(firmware), proven == Some(firmware))),
+            (None, Some(proven)) => Ok((Claim::Metadata(proven), true)),
+            (None, None) => Ok((self.prober.claim().await.map_err(Misfire::Claim)?, false)),
         }
     }
 }
@@ -134,7 +134,8 @@ impl Weapon {
 /// What an attempt's result calls for.
 fn next(result: &Result<Outcome, Misfire>) -> Next {
     match result {
-        Ok(Outcome::Locked | Outcome::Protected) => Next::After(LOCKED_DELAY),
+        Ok(Outcome::Locked | Outcome::Protected) => Next::WhenUnlocked,
+        Err(Misfire::Refused(_)) => Next::After(REFUSED_DELAY),
         Ok(Outcome::Retry { after: Some(asked) }) => {
             Next::After((*asked).clamp(SHORTEST_WAIT, LONGEST_DELAY))
         }
@@ -159,21 +160,24 @@ fn report(result: &Result<Outcome, Misfire>, round: u64, accepted: bool) {
     }
 }
 
-fn rest(mut left: Duration, turn: &mut dyn FnMut()) {
-    turn();
+fn rest(mut left: Duration, turn: &mut dyn FnMut(Option<Outcome>)) {
     while !left.is_zero() {
         let slice = left.min(TURN);
         thread::sleep(slice);
         left -= slice;
-        turn();
+        turn(None);
     }
 }
 
 const FIRST_DELAY: Duration = Duration::from_secs(5);
 const LONGEST_DELAY: Duration = Duration::from_mins(1);
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
-/// Locks last as long as the action that holds them, lifting a protection among them: seconds, mostly.
-const LOCKED_DELAY: Duration = Duration::from_secs(3);
+/// Locks mostly last for seconds, but an image being taken locks for minutes, and each try costs the project a call.
+const FIRST_LOCKED_DELAY: Duration = Duration::from_secs(3);
+/// With one call, still within ten seconds of the unlocking.
+const LONGEST_LOCKED_DELAY: Duration = Duration::from_secs(8);
+/// A server that did not consent will not be deleted; somebody may label it.
+const REFUSED_DELAY: Duration = Duration::from_mins(10);
 /// One call, from look-up to the last byte.
-const ATTEMPT: Duration = Duration::from_secs(10);
+const CALL: Duration = Duration::from_secs(10);
 const TURN: Duration = Duration::from_secs(2);

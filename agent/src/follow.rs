@@ -17,7 +17,7 @@ use crate::{
     node::{ApiError, Ended, Event, NodeApi, NodeName, Options as NodeOptions, Seen},
     parts::Parts,
     standing::Standing,
-    time::Wall,
+    time::{Boot, Span, Wall},
 };
 
 /// The agent's view of its Node.
@@ -25,6 +25,7 @@ pub struct Follower {
     fuse: FuseHandle,
     standing: watch::Receiver<Standing>,
     refused: Cell<Option<Refusal>>,
+    version: Cell<u64>,
     absent_is_normal: Cell<bool>,
 }
 
@@ -32,7 +33,13 @@ impl Follower {
     /// A follower that has seen nothing.
     #[must_use]
     pub const fn new(fuse: FuseHandle, standing: watch::Receiver<Standing>) -> Self {
-        Self { fuse, standing, refused: Cell::new(None), absent_is_normal: Cell::new(true) }
+        Self {
+            fuse,
+            standing,
+            refused: Cell::new(None),
+            version: Cell::new(0),
+            absent_is_normal: Cell::new(true),
+        }
     }
 
     /// What a person should know of the deadline that is on the Node now.
@@ -48,10 +55,14 @@ impl Follower {
         })
     }
 
-    /// Takes in one sight of the Node. `consistent` says that it is an answer to a question just asked.
-    pub fn take(&self, seen: &Seen, consistent: bool) {
+    /// Takes in one sight of the Node. `asked`: when the question was asked that this answers. An event (`None`) that is
+    /// older than the last answer is ignored: it was overtaken.
+    pub fn take(&self, seen: &Seen, asked: Option<Boot>) {
         if let Some(answered) = seen.answered {
             self.fuse.tell(Tell::Answered(answered));
+        }
+        if self.overtaken(seen, asked) {
+            return;
         }
         let standing = self.standing.borrow();
         let Some(own) = standing.server.as_deref() else {
@@ -66,14 +77,25 @@ impl Follower {
         {
             tracing::warn!(%refusal, value = seen.deadline, "the deadline on the Node is refused; the last good one stands");
         }
-        match read {
-            Ok(deadline) => {
+        match (read, asked) {
+            (Ok(deadline), asked) => {
                 self.absent_is_normal.set(false);
-                self.fuse.tell(Tell::Learnt { deadline, consistent });
+                self.fuse.tell(Tell::Learnt { deadline, asked });
             }
-            Err(_) if consistent => self.fuse.tell(Tell::NothingNew),
-            Err(_) => {}
+            (Err(_), Some(asked)) => self.fuse.tell(Tell::NothingNew { asked }),
+            (Err(_), None) => {}
         }
+    }
+
+    /// Resource versions are numbers that grow, of one cluster (Kubernetes 1.35 promises it; all before it did so). Where
+    /// they are not, nothing counts as overtaken.
+    fn overtaken(&self, seen: &Seen, asked: Option<Boot>) -> bool {
+        let Ok(version) = seen.resource_version.parse::<u64>() else { return false };
+        if asked.is_none() && version < self.version.get() {
+            return true;
+        }
+        self.version.set(version);
+        false
     }
 
     fn best_time(&self) -> Wall {
@@ -84,55 +106,71 @@ impl Follower {
     pub async fn follow(&self, api: &NodeApi, node: &NodeName) {
         let _ = self.standing.clone().wait_for(|standing| standing.server.is_some()).await;
         let mut backoff = retries();
+        let mut from = None;
         loop {
-            match self.read_and_watch(api, node).await {
-                Ok(()) => backoff = retries(),
+            let began = clocks::read().boot;
+            match self.watch(api, node, from.take()).await {
+                Ok(next) => from = next,
                 Err(error) => {
                     tracing::warn!(
                         error = journal::chain(&error),
                         "the Node cannot be followed; the last good deadline stands"
                     );
-                    tokio::time::sleep(backoff.next_delay()).await;
                 }
+            }
+            // A watch that lasted is renewed at once. One that did not must not be asked for without a pause.
+            if clocks::read().boot.since(began) > LASTED {
+                backoff = retries();
+            } else {
+                tokio::time::sleep(backoff.next_delay()).await;
             }
         }
     }
 
-    /// One consistent read, and the watches that continue from it until they no longer can.
-    async fn read_and_watch(&self, api: &NodeApi, node: &NodeName) -> Result<(), ApiError> {
-        let seen = api.read(node).await?;
-        self.take(&seen, true);
-        let mut version = seen.resource_version;
-        loop {
-            let ended = api
-                .watch(node, &version.clone(), |event| match event {
-                    Event::Opened(answered) => {
-                        if let Some(answered) = answered {
-                            self.fuse.tell(Tell::Answered(answered));
-                        }
+    /// One watch, from `from` or from a consistent read. Returns where the next may continue.
+    async fn watch(
+        &self,
+        api: &NodeApi,
+        node: &NodeName,
+        from: Option<String>,
+    ) -> Result<Option<String>, ApiError> {
+        let mut version = match from {
+            Some(version) => version,
+            None => self.read(api, node).await?.resource_version,
+        };
+        let ended = api
+            .watch(node, &version.clone(), |event| match event {
+                Event::Opened(answered) => {
+                    if let Some(answered) = answered {
+                        self.fuse.tell(Tell::Answered(answered));
                     }
-                    Event::Seen(seen) => {
-                        self.take(&seen, false);
-                        version = seen.resource_version;
-                    }
-                    Event::Bookmark { resource_version } => version = resource_version,
-                })
-                .await?;
-            match ended {
-                Ended::Closed => {}
-                Ended::Expired | Ended::Silent => return Ok(()),
-                Ended::Failed { code, message } => {
-                    tracing::warn!(code, message, "the watch of the Node failed");
-                    tokio::time::sleep(WATCH_FAILED).await;
-                    return Ok(());
                 }
-            }
+                Event::Seen(seen) => {
+                    self.take(&seen, None);
+                    version = seen.resource_version;
+                }
+                Event::Bookmark { resource_version } => version = resource_version,
+            })
+            .await?;
+        match ended {
+            Ended::Closed => return Ok(Some(version)),
+            Ended::Expired | Ended::Silent => {}
+            Ended::Failed { code, message } => tracing::warn!(code, message, "the watch of the Node failed"),
         }
+        Ok(None)
+    }
+
+    async fn read(&self, api: &NodeApi, node: &NodeName) -> Result<Seen, ApiError> {
+        let asked = clocks::read().boot;
+        let seen = api.read(node).await?;
+        self.take(&seen, Some(asked));
+        Ok(seen)
     }
 
     /// Once the machine deletes itself, no more work should come to it.
     pub async fn cordon_when_firing(&self, api: &NodeApi, node: &NodeName) {
-        let _ = self.fuse.view.clone().wait_for(|view| view.firing).await;
+        // A machine that did not consent is not deleted, whatever the clocks say, and goes on working.
+        let _ = self.fuse.view.clone().wait_for(|view| view.firing && view.consented).await;
         let mut backoff = retries();
         while let Err(error) = api.cordon(node).await {
             tracing::warn!(error = journal::chain(&error), "the Node cannot be cordoned");
@@ -147,9 +185,10 @@ impl Follower {
             if view.wait_for(|view| view.confirming).await.is_err() {
                 return;
             }
-            match api.read(node).await {
-                Ok(seen) => self.take(&seen, true),
-                Err(ApiError::NotFound { .. }) => self.fuse.tell(Tell::NothingNew),
+            let asked = clocks::read().boot;
+            match self.read(api, node).await {
+                Ok(_) => {}
+                Err(ApiError::NotFound { .. }) => self.fuse.tell(Tell::NothingNew { asked }),
                 Err(error) => {
                     tracing::warn!(error = journal::chain(&error), "the deadline cannot be confirmed");
                 }
@@ -215,5 +254,6 @@ fn retries() -> Backoff {
 /// Bookmarks come each minute, and our own heartbeats come back as events: two missed bookmarks are silence.
 const WATCH_SILENCE: Duration = Duration::from_secs(150);
 const KUBECONFIG_AGAIN: Duration = Duration::from_secs(2);
-const WATCH_FAILED: Duration = Duration::from_secs(1);
+/// A watch is asked for nine minutes and more; one that ends sooner than this was not wanted.
+const LASTED: Span = Span::from_secs(30);
 const CONFIRM_AGAIN: Duration = Duration::from_millis(500);

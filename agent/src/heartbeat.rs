@@ -41,6 +41,7 @@ pub fn compose(
         (view.holding, Note::FirstArming),
         (view.stepping, Note::ClusterTimeStepping),
         (view.unwritable, Note::LedgerUnwritable),
+        (view.alive_but_not_found, Note::AliveButNotFound),
         (config.observe, Note::ObserveOnly),
     ];
     let of_the_fuse = of_the_fuse.into_iter().filter_map(|(holds, note)| holds.then_some(note));
@@ -115,9 +116,10 @@ impl Pulse<'_> {
                 tokio::time::sleep(AT_LEAST).await;
                 continue;
             };
+            let asked = clocks::read().boot;
             let delay = match api.beat(node, &heartbeat.write()).await {
                 Ok(seen) => {
-                    self.follower.take(&seen, true);
+                    self.follower.take(&seen, Some(asked));
                     backoff = retries(self.config);
                     self.config.heartbeat.wait().mul_f64(1.0 + 0.1 * fastrand::f64())
                 }

@@ -1,12 +1,13 @@
 //! Which server this machine is. By id, never by name: names are changed and reused.
 //!
 //! The firmware's word (DMI) comes first: it needs no network, and a copied disk does not carry it. The metadata
-//! service is asked only where the firmware is silent, and is believed only if the provider's own record of that server
-//! agrees with what else the metadata service says of this machine. When in doubt, the machine is unproven and is
+//! service counts only where the firmware is silent, and is believed only if the address in the provider's record of that
+//! server is on one of this machine's own interfaces: metadata may be another machine's, answered through a bridge. When in doubt, the machine is unproven and is
 //! shown so; it fails towards a bill that somebody is told of, never towards deleting another machine.
 
 use std::{
     fs,
+    net::IpAddr,
     path::{Path, PathBuf},
 };
 
@@ -43,11 +44,14 @@ pub enum Unproven {
     /// Neither knows.
     #[error("neither the firmware nor the metadata service says which server this is")]
     Nameless,
-    /// The provider's record is of a machine with another address.
+    /// The provider's record has an address that no interface of this machine has.
     #[error(
         "the provider's server has another public address than this machine: is metadata answered by a proxy?"
     )]
     AnotherAddress,
+    /// The provider answered with the record of another server.
+    #[error("the provider answered with another server's record")]
+    AnotherRecord,
     /// The server did not consent.
     #[error(transparent)]
     NoConsent(#[from] NoConsent),
@@ -92,16 +96,25 @@ impl Claim {
         }
     }
 
-    /// Holds the claim against the provider's record of that server. `address` is this machine's public IPv4 address by
-    /// the metadata service.
-    pub fn prove(self, server: &Server, address: Option<&str>) -> Result<Consent, Unproven> {
-        let same =
-            || matches!((&server.public_ipv4, address), (Some(record), Some(own)) if record == own.trim());
+    /// Holds the claim against the provider's record. `own` are the addresses of this machine's interfaces.
+    pub fn prove(self, server: &Server, own: &[IpAddr]) -> Result<Consent, Unproven> {
+        let here =
+            || server.public_ipv4.as_ref().is_some_and(|record| own.iter().any(|a| a.to_string() == *record));
+        if server.id != self.server() {
+            return Err(Unproven::AnotherRecord);
+        }
         match self {
-            Self::Metadata(_) if !same() => Err(Unproven::AnotherAddress),
+            Self::Metadata(_) if !here() => Err(Unproven::AnotherAddress),
             _ => Ok(Consent::read(&server.labels)?),
         }
     }
+}
+
+/// The addresses of this machine's interfaces; none where the kernel does not tell, which proves nothing.
+#[must_use]
+pub fn own_addresses() -> Vec<IpAddr> {
+    let interfaces = nix::ifaddrs::getifaddrs().into_iter().flatten();
+    interfaces.filter_map(|interface| Some(interface.address?.as_sockaddr_in()?.ip().into())).collect()
 }
 
 impl Unproven {
@@ -111,7 +124,9 @@ impl Unproven {
         match self {
             Self::NoConsent(NoConsent::NotManaged) => Note::NotManaged,
             Self::NoConsent(NoConsent::Autoscaled) => Note::Autoscaled,
-            Self::Conflict { .. } | Self::Nameless | Self::AnotherAddress => Note::IdentityConflict,
+            Self::Conflict { .. } | Self::Nameless | Self::AnotherAddress | Self::AnotherRecord => {
+                Note::IdentityConflict
+            }
         }
     }
 }
@@ -148,16 +163,18 @@ mod tests {
     #[test]
     fn metadata_alone_is_believed_only_with_the_address_to_match() {
         let claim = Claim::Metadata(id(42));
-        assert!(claim.prove(&server("203.0.113.7"), Some("203.0.113.7\n")).is_ok());
-        assert_eq!(claim.prove(&server("203.0.113.7"), Some("203.0.113.8")), Err(Unproven::AnotherAddress));
-        assert_eq!(claim.prove(&server("203.0.113.7"), None), Err(Unproven::AnotherAddress));
-        assert!(Claim::Firmware(id(42)).prove(&server("203.0.113.7"), None).is_ok());
+        let own = |text: &str| [text.parse().unwrap()];
+        assert!(claim.prove(&server("203.0.113.7"), &own("203.0.113.7")).is_ok());
+        assert_eq!(claim.prove(&server("203.0.113.7"), &own("203.0.113.8")), Err(Unproven::AnotherAddress));
+        assert_eq!(claim.prove(&server("203.0.113.7"), &[]), Err(Unproven::AnotherAddress));
+        assert!(Claim::Firmware(id(42)).prove(&server("203.0.113.7"), &[]).is_ok());
+        assert_eq!(Claim::Firmware(id(43)).prove(&server("203.0.113.7"), &[]), Err(Unproven::AnotherRecord));
     }
 
     #[test]
     fn a_server_that_did_not_consent_is_never_proven() {
         let server = Server { labels: [].into(), ..server("203.0.113.7") };
-        let refused = Claim::Firmware(id(42)).prove(&server, None).unwrap_err();
+        let refused = Claim::Firmware(id(42)).prove(&server, &[]).unwrap_err();
         assert_eq!(refused.note(), Note::NotManaged);
     }
 }

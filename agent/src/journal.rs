@@ -24,16 +24,17 @@ use tracing_subscriber::{
 /// Logs to standard error from here on.
 pub fn start() {
     let (lines, inbox) = mpsc::sync_channel(QUEUE);
-    let started = thread::Builder::new().name("journal".into()).stack_size(STACK).spawn(move || write(&inbox));
+    let started =
+        thread::Builder::new().name("journal".into()).stack_size(STACK).spawn(move || write(&inbox));
     if started.is_err() || LINES.set(lines).is_err() {
         // Without a thread to write them there are no logs; everything else goes on.
         return;
     }
     let subscriber = tracing_subscriber::fmt()
+        .log_internal_errors(false)
         .event_format(Journal)
         .with_max_level(Level::INFO)
         .with_writer(|| Line)
-        .log_internal_errors(false)
         .finish();
     // It fails only if logging was started before.
     let _ = tracing::subscriber::set_global_default(subscriber);
@@ -69,7 +70,7 @@ fn write(inbox: &Receiver<Entry>) {
     }
 }
 
-/// Each event is written in one piece.
+/// Each event is written in one piece. It never fails: the subscriber would report that on standard error itself.
 struct Line;
 
 impl Write for Line {

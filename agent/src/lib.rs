@@ -26,6 +26,7 @@ pub mod net;
 pub mod node;
 pub mod notify;
 pub mod parts;
+pub mod patience;
 pub mod run;
 pub mod standing;
 pub mod status;
@@ -54,16 +55,29 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         process::abort();
     }));
     journal::start();
-    // Before anything is parsed: an option that makes no sense must not keep the lifetime from running.
-    if args.get(1).is_some_and(|command| command == "run") && !asks_for_help(&args) {
-        return run::run(&args);
-    }
-    match Cli::try_parse_from(&args) {
-        Ok(cli) => act(cli.command, &args),
-        Err(error) => {
-            let _ = error.print();
-            ExitCode::from(if error.use_stderr() { USAGE } else { 0 })
+    let code = dispatch(&args);
+    journal::flush();
+    code
+}
+
+fn dispatch(args: &[OsString]) -> ExitCode {
+    let help = args.iter().any(|arg| arg == "--help" || arg == "-h");
+    match args.get(1).and_then(|command| command.to_str()) {
+        // These two guard the machine: an option that makes no sense must not keep them from it, and `run` arms before
+        // it parses anything.
+        Some("run") if !help => run::run(args),
+        Some("check") if !help => {
+            let (options, complaints) = args::lenient(args);
+            complain(&complaints);
+            backstop::check(&configured(&options))
         }
+        _ => match Cli::try_parse_from(args) {
+            Ok(cli) => act(cli.command, args),
+            Err(error) => {
+                let _ = error.print();
+                ExitCode::from(if error.use_stderr() { USAGE } else { 0 })
+            }
+        },
     }
 }
 
@@ -84,12 +98,12 @@ fn act(command: Command, args: &[OsString]) -> ExitCode {
             let config = configured(&options);
             let parts = Parts::new(&config, Arc::new(BestTime::new()));
             let now = parts.machine();
-            let earlier = parts.ledger.read(&now).record.map(|record| record.machine);
-            let machine = match earlier {
-                Some(earlier) => earlier.or(now),
+            let record = parts.ledger.read(&now).record;
+            let machine = match record {
+                Some(record) => record.machine_now(now, clocks::boot_id().as_deref()),
                 None => now,
             };
-            parts.weapon(false).fire(Cause::Deadline, &machine, &mut || {})
+            parts.weapon(false).fire(Cause::Deadline, &machine, &mut |_| {})
         }
         Command::Version => {
             println!("curfew-agent {}", env!("CARGO_PKG_VERSION"));
@@ -100,14 +114,14 @@ fn act(command: Command, args: &[OsString]) -> ExitCode {
 
 fn configured(options: &args::Options) -> Config {
     let (config, complaints) = Config::from_options(options);
-    for complaint in complaints {
-        tracing::error!(complaint, "an option is wrong; the built-in value is in force");
-    }
+    complain(&complaints);
     config
 }
 
-fn asks_for_help(args: &[OsString]) -> bool {
-    args.iter().any(|arg| arg == "--help" || arg == "-h")
+fn complain(complaints: &[config::Complaint]) {
+    for complaint in complaints {
+        tracing::error!(complaint, "an option is wrong; the built-in value is in force");
+    }
 }
 
 /// Exit code: the command line makes no sense.

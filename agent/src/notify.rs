@@ -1,4 +1,4 @@
-//! What systemd is told, over `NOTIFY_SOCKET` (sd_notify(3)). Without systemd every call does nothing.
+//! What systemd is told, over `NOTIFY_SOCKET` (`sd_notify(3)`). Without systemd every call does nothing.
 //!
 //! The fuse's thread calls this, so it must never wait: a datagram that a frozen PID 1 does not take is dropped.
 

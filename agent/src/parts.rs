@@ -68,19 +68,15 @@ impl Parts {
     #[must_use]
     pub fn machine(&self) -> Machine {
         let server = self.dmi.server(self.driver.as_ref()).map(|id| self.driver.provider_id(id));
-        Machine { product_uuid: self.dmi.product_uuid(), server, consented: false }
+        Machine { product_uuid: self.dmi.product_uuid(), server, ..Machine::default() }
     }
 
     /// What to fire with.
     #[must_use]
     pub fn weapon(&self, observe: bool) -> Weapon {
-        Weapon {
-            driver: Arc::clone(&self.driver),
-            credential: Arc::clone(&self.credential),
-            dmi: self.dmi.clone(),
-            transport: Options { dates: Dates::ClampedIfOnlyFault, ..self.transport.clone() },
-            observe,
-        }
+        let prober = self.prober();
+        let transport = Options { dates: Dates::ClampedIfOnlyFault, ..prober.transport };
+        Weapon { prober: Prober { transport, ..prober }, observe }
     }
 
     /// What to ask the provider with, while nothing is deleted.

@@ -3,10 +3,13 @@
 //! Whatever may not return is done by a thread of its own and left behind if it does not. Where no thread can be had it
 //! is done here after all: then it may hang, but not doing it at all would be worse.
 
-use std::{sync::mpsc, thread, time::Duration};
+use std::{fs, io, path::Path, sync::mpsc, thread, time::Duration};
 
 /// What `work` returns, if it does so within `limit`.
-pub fn within<T: Send + 'static>(limit: Duration, work: impl FnOnce() -> T + Clone + Send + 'static) -> Option<T> {
+pub fn within<T: Send + 'static>(
+    limit: Duration,
+    work: impl FnOnce() -> T + Clone + Send + 'static,
+) -> Option<T> {
     let (answer, answered) = mpsc::channel();
     let here = work.clone();
     let started = thread::Builder::new().name("patience".into()).stack_size(STACK).spawn(move || {
@@ -18,6 +21,14 @@ pub fn within<T: Send + 'static>(limit: Duration, work: impl FnOnce() -> T + Clo
     }
 }
 
+/// A small file, from a disk that may hang: then it counts as one that cannot be read.
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let path = path.to_owned();
+    within(DISK_ANSWERS, move || fs::read(path)).unwrap_or_else(|| Err(io::ErrorKind::TimedOut.into()))
+}
+
+const DISK_ANSWERS: Duration = Duration::from_secs(1);
+
 const STACK: usize = 128 * 1024;
 
 #[cfg(test)]
@@ -27,7 +38,11 @@ mod tests {
     #[test]
     fn what_hangs_is_left_behind() {
         assert_eq!(within(Duration::from_secs(5), || 7), Some(7));
-        let hung = within(Duration::from_millis(10), || loop { thread::park() });
+        let hung = within(Duration::from_millis(10), || {
+            loop {
+                thread::park();
+            }
+        });
         assert_eq!(hung, None::<()>);
     }
 }

@@ -5,7 +5,6 @@
 
 use std::{ffi::OsString, process::ExitCode, sync::Arc};
 
-use clap::{CommandFactory, FromArgMatches, Parser};
 use curfew_contract::Note;
 use nix::sys::mman::{MlockAllFlags, mlockall};
 use tokio::{
@@ -14,8 +13,7 @@ use tokio::{
 };
 
 use crate::{
-    args::{Cli, Command, Options},
-    clocks,
+    args, clocks,
     config::{BUILT_IN_LIFETIME, Complaint, Config},
     follow::{self, Follower},
     fuse::{self, ClusterClock, Fuse, FuseHandle, Tell},
@@ -40,12 +38,16 @@ pub fn run(args: &[OsString]) -> ExitCode {
         }
     };
     notify::ready();
-    let (options, complaint) = options(args);
-    let (config, complaints) = Config::from_options(&options);
-    let notes = notes(complaint.into_iter().chain(complaints));
+    let (options, mut complaints) = args::lenient(args);
+    let (config, more) = Config::from_options(&options);
+    complaints.extend(more);
+    let notes = notes(complaints);
     let parts = Parts::new(&config, best_time);
-    let (machine, notes) = take_up(&config, &parts, &fuse, notes);
+    // Before any disk is read: from here on the machine is deleted when its lifetime ends, whatever hangs.
     fuse.tell(Tell::Equip(Box::new(parts.weapon(config.observe))));
+    fuse.tell(Tell::Machine(parts.machine()));
+    fuse.tell(Tell::Restore(Box::new(first_arming(&config, clocks::read()))));
+    let (machine, notes) = take_up(&config, &parts, &fuse, notes);
     match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime.block_on(stay(&config, &parts, &fuse, machine, notes)),
         Err(error) => {
@@ -57,23 +59,7 @@ pub fn run(args: &[OsString]) -> ExitCode {
     }
 }
 
-/// The options as far as they make sense. One that does not exist must not disarm those that do.
-fn options(args: &[OsString]) -> (Options, Option<Complaint>) {
-    let (cli, complaint) = match Cli::try_parse_from(args) {
-        Ok(cli) => (Some(cli), None),
-        Err(error) => {
-            let lenient = Cli::command().ignore_errors(true).try_get_matches_from(args);
-            let words = error.to_string().lines().next().unwrap_or_default().to_owned();
-            (lenient.ok().and_then(|matches| Cli::from_arg_matches(&matches).ok()), Some(words))
-        }
-    };
-    match cli.map(|cli| cli.command) {
-        Some(Command::Run(options)) => (options, complaint),
-        _ => (Options::default(), complaint),
-    }
-}
-
-fn notes(complaints: impl Iterator<Item = Complaint>) -> Vec<Note> {
+fn notes(complaints: Vec<Complaint>) -> Vec<Note> {
     let mut notes = Vec::new();
     for complaint in complaints {
         tracing::error!(complaint, "an option is wrong; the built-in value is in force");
@@ -90,22 +76,22 @@ fn notes(complaints: impl Iterator<Item = Complaint>) -> Vec<Note> {
 
 /// Takes up the fuse where an earlier run or boot left it.
 fn take_up(config: &Config, parts: &Parts, fuse: &FuseHandle, mut notes: Vec<Note>) -> (Machine, Vec<Note>) {
-    let mut machine = parts.machine();
-    let Found { record, torn, alien } = parts.ledger.read(&machine);
+    let now = parts.machine();
+    let Found { record, torn, alien } = parts.ledger.read(&now);
     notes.extend(torn.then_some(Note::LedgerTorn));
     notes.extend(alien.then_some(Note::LedgerAlien));
-    let now = clocks::read();
     let boot_id = clocks::boot_id();
-    let restored = record.as_ref().map_or_else(
-        || first_arming(config, now),
-        |record| record.restore(config.max_lifetime, boot_id.as_deref(), now),
-    );
-    if let Some(record) = &record {
-        machine = record.machine.clone().or(machine);
-    }
-    let scribe = Scribe::start(parts.ledger.clone(), record.map_or(0, |record| record.seq));
+    let scribe = Scribe::start(&parts.ledger, record.as_ref().map_or(0, |record| record.seq));
+    let machine = match record {
+        Some(record) => {
+            let restored = record.restore(config.max_lifetime, boot_id.as_deref(), clocks::read());
+            fuse.tell(Tell::Restore(Box::new(restored)));
+            record.machine_now(now, boot_id.as_deref())
+        }
+        None => now,
+    };
     fuse.tell(Tell::Machine(machine.clone()));
-    fuse.tell(Tell::Restore(Box::new(restored), boot_id, scribe));
+    fuse.tell(Tell::Remember { boot_id, scribe });
     (machine, notes)
 }
 

@@ -15,7 +15,7 @@ use crate::{
     clocks,
     credential::{Credential, CredentialError},
     fuse::{FuseHandle, Tell},
-    identity::{Claim, Dmi, Unproven},
+    identity::{self, Claim, Dmi, Unproven},
     journal,
     ledger::Machine,
     net::{HttpError, Options, Transport},
@@ -83,25 +83,16 @@ pub struct Prober {
 }
 
 impl Prober {
-    /// What this machine says of itself, and its public address by the metadata service.
-    pub async fn claim(&self) -> Result<(Claim, Option<String>), ProbeError> {
+    /// What this machine says of itself.
+    pub async fn claim(&self) -> Result<Claim, ProbeError> {
         let firmware = self.dmi.server(self.driver.as_ref());
-        let transport = Transport::new(&self.transport)?;
-        let ask = async |path: &str| {
-            let url = format!("{}{path}", self.metadata.trim_end_matches('/'));
-            transport.metadata(&url, METADATA).await.ok().flatten()
-        };
-        let metadata = ask(self.driver.metadata_path()).await;
-        let claim = Claim::weigh(firmware, metadata.and_then(|id| self.driver.whoami_metadata(&id)))?;
-        let address = match claim {
-            Claim::Firmware(_) => None,
-            Claim::Metadata(_) => ask(self.driver.metadata_address_path()).await,
-        };
-        Ok((claim, address))
+        let url = format!("{}{}", self.metadata.trim_end_matches('/'), self.driver.metadata_path());
+        let metadata = Transport::new(&self.transport)?.metadata(&url, METADATA).await.ok().flatten();
+        Ok(Claim::weigh(firmware, metadata.and_then(|id| self.driver.whoami_metadata(&id)))?)
     }
 
     /// Reads the server's record and writes its own name over itself: two calls.
-    pub async fn probe(&self, claim: Claim, address: Option<&str>) -> Result<Probed, ProbeError> {
+    pub async fn probe(&self, claim: Claim) -> Result<Probed, ProbeError> {
         let token = self.credential.read()?;
         let transport = Transport::new(&self.transport)?;
         if let Some(fault) = transport.authorities_fault() {
@@ -112,7 +103,7 @@ impl Prober {
         }
         let answer = transport.send(&self.driver.read(claim.server(), &token), CALL).await?;
         let server = self.driver.server(&answer, Caller::TheServerItself)?;
-        let consent = claim.prove(&server, address)?;
+        let consent = claim.prove(&server, &identity::own_addresses())?;
         let written = self.write(&transport, &server, &token).await?;
         self.credential.found_good(token);
         let budget_is_low = written.budget().is_some_and(curfew_provider::RateBudget::is_low);
@@ -216,22 +207,20 @@ async fn look(
     fuse: &FuseHandle,
     standing: &watch::Sender<Standing>,
 ) -> Result<Probed, ProbeError> {
-    let (claim, address) = prober.claim().await?;
+    let claim = prober.claim().await?;
     let server = prober.driver.provider_id(claim.server());
-    if machine.server.as_ref() != Some(&server) {
-        // Another server: consent was given by the other one.
-        *machine = Machine { server: Some(server.clone()), consented: false, ..machine.clone() };
-        fuse.tell(Tell::Machine(machine.clone()));
-    }
     standing.send_if_modified(|s| s.server.replace(server.clone()).as_ref() != Some(&server));
-    let found = prober.probe(claim, address.as_deref()).await?;
-    if !machine.consented {
-        machine.consented = true;
-        fuse.tell(Tell::Machine(machine.clone()));
+    let found = prober.probe(claim).await?;
+    let proven = Machine {
+        product_uuid: machine.product_uuid.clone(),
+        server: Some(server.clone()),
+        consented: true,
+        provider_address: found.address.or(machine.provider_address),
+    };
+    if *machine != proven {
         tracing::info!(%server, name = found.server.name, "armed: this server consented and the token may delete it");
-    }
-    if let Some(address) = found.address {
-        fuse.tell(Tell::Address(address));
+        *machine = proven.clone();
+        fuse.tell(Tell::Machine(proven));
     }
     if let (true, Some(created)) = (found.rented_by_us, found.server.created) {
         fuse.tell(Tell::Created(created.into()));
@@ -245,7 +234,8 @@ const CALL: Duration = Duration::from_secs(10);
 const METADATA: Duration = Duration::from_secs(2);
 const FIRST_DELAY: Duration = Duration::from_secs(5);
 const LONGEST_DELAY: Duration = Duration::from_mins(5);
-/// How much rarer probes are while the project's rate limit is nearly used up.
-const STRETCH: f64 = 4.0;
+/// How much rarer probes are while the project's rate limit is nearly used up: as rare as they can be without a proof
+/// becoming too old.
+const STRETCH: f64 = 1.8;
 /// Two calls and a retry, in milliseconds.
 const PROBE_MAY_TAKE: i64 = 60_000;

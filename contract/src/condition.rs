@@ -20,7 +20,7 @@ pub enum Reason {
     IdentityMismatch,
     /// The agent does not know, beyond doubt, which server it runs on, or that server did not consent.
     IdentityUnproven,
-    /// The provider refuses the agent's credential.
+    /// The provider refuses the credential of the agent or of its backstop.
     AuthorityDenied,
     /// The credential was never probed, or not within two probe intervals.
     AuthorityUnverified,
@@ -73,7 +73,7 @@ pub fn assess(beat: Option<&Heartbeat>, freshness: Freshness, expected: Expected
         (freshness == Freshness::Stale, Reason::HeartbeatStale),
         (mismatch, Reason::IdentityMismatch),
         (beat.identity != Identity::Proven || beat.server.is_none(), Reason::IdentityUnproven),
-        (beat.authority == Authority::Denied, Reason::AuthorityDenied),
+        (beat.authority == Authority::Denied || backstop_is_denied(beat), Reason::AuthorityDenied),
         (beat.authority != Authority::Verified, Reason::AuthorityUnverified),
         (unseen, Reason::DeadlineNotSeen),
         (!backstop_ran(beat), Reason::BackstopMissing),
@@ -84,6 +84,11 @@ pub fn assess(beat: Option<&Heartbeat>, freshness: Freshness, expected: Expected
         .into_iter()
         .find(|(fails, _)| *fails)
         .map_or(Assessment::Armed, |(_, why)| Assessment::Unarmed(why))
+}
+
+/// The second layer proves its own credential; one that cannot delete is no second layer.
+fn backstop_is_denied(beat: &Heartbeat) -> bool {
+    beat.backstop.is_some_and(|backstop| backstop.authority == Authority::Denied)
 }
 
 /// Whether the second layer ran within [`BACKSTOP_WINDOW`] of this beat, by the machine's own two records.
@@ -196,6 +201,13 @@ mod tests {
             (Heartbeat { server: None, ..armed() }, Reason::IdentityUnproven),
             (Heartbeat { identity: Identity::Unproven, ..armed() }, Reason::IdentityUnproven),
             (Heartbeat { authority: Authority::Denied, ..armed() }, Reason::AuthorityDenied),
+            (
+                Heartbeat {
+                    backstop: Some(Backstop { at: Some(NOW), authority: Authority::Denied }),
+                    ..armed()
+                },
+                Reason::AuthorityDenied,
+            ),
             (Heartbeat { authority: Authority::Unverified, ..armed() }, Reason::AuthorityUnverified),
             (Heartbeat { deadline_seen: Some(late), ..armed() }, Reason::DeadlineNotSeen),
             (Heartbeat { deadline_seen: None, ..armed() }, Reason::DeadlineNotSeen),

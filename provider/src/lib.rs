@@ -33,10 +33,7 @@ pub trait Driver: Send + Sync {
     /// Path below the metadata service's base address that answers with the machine's own id.
     fn metadata_path(&self) -> &'static str;
 
-    /// Path below the metadata service's base address that answers with the machine's public IPv4 address.
-    fn metadata_address_path(&self) -> &'static str;
-
-    /// Reads the metadata service's answer to [`Driver::metadata_path`].
+    /// Reads the metadata service's answer.
     fn whoami_metadata(&self, body: &str) -> Option<ServerId>;
 
     /// Asks for one server.

@@ -32,10 +32,10 @@ pub(crate) struct Cli {
 #[derive(Args, Debug)]
 struct ProgramArgs {
     /// Another agent than the one built in.
-    #[arg(long, global = true, value_name = "PATH")]
+    #[arg(long, global = true, value_name = "PATH", value_parser = executable)]
     agent: Option<PathBuf>,
     /// Another controller than the one built in.
-    #[arg(long, global = true, value_name = "PATH")]
+    #[arg(long, global = true, value_name = "PATH", value_parser = executable)]
     controller: Option<PathBuf>,
 }
 
@@ -45,6 +45,12 @@ impl ProgramArgs {
         let own = self.agent.into_iter().fold(own, Programs::with_agent);
         Ok(self.controller.into_iter().fold(own, Programs::with_controller))
     }
+}
+
+/// Absolute: what runs does not depend on where the sandbox was started.
+fn executable(path: &str) -> Result<PathBuf, String> {
+    let found = std::fs::canonicalize(path).map_err(|error| error.to_string())?;
+    if found.is_file() { Ok(found) } else { Err("not a file".into()) }
 }
 
 /// Besides playing.

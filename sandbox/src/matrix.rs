@@ -50,7 +50,7 @@ fn heading(real: bool) -> String {
     };
     format!(
         "Each row: a cloud, a cluster, a real controller, a real agent; something is broken; the cloud's ledger tells.\n\
-         {identity}{:8} {:9} {:>12} {:>8}  {:6} BROKEN",
+         {identity}{:8} {:9} {:>12} {:>8}  {:8} WHAT FAILS",
         "ROW", "ENFORCED", "OVERSHOOT", "BOUND", "",
     )
 }
@@ -58,8 +58,11 @@ fn heading(real: bool) -> String {
 fn line(scenario: Scenario, row: &Row) -> String {
     let overshoot =
         row.overshoot_seconds.map_or_else(|| "-".to_owned(), |seconds| format!("{seconds:+.3} s"));
-    let by = row.enforced_by.as_deref().unwrap_or(if row.gone { "nobody" } else { "(shown)" });
-    let held = if row.held { "held" } else { "BROKEN" };
+    let by = row
+        .enforced_by
+        .as_deref()
+        .unwrap_or_else(|| if scenario.only_shows() { "(shown)" } else { "nobody" });
+    let held = if row.held { "held" } else { "NOT HELD" };
     let (name, bound, broken) = (scenario.name(), row.bound_seconds, scenario.broken());
-    format!("{name:8} {by:9} {overshoot:>12} {bound:>6} s  {held:6} {broken}")
+    format!("{name:8} {by:9} {overshoot:>12} {bound:>6} s  {held:8} {broken}")
 }

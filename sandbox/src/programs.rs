@@ -15,6 +15,7 @@ use nix::{
     mount::{MsFlags, mount},
     sched::{CloneFlags, unshare},
     sys::{prctl, signal::Signal},
+    unistd::getppid,
 };
 
 /// The executables.
@@ -86,7 +87,7 @@ impl Programs {
 
     fn enclosed(&self, program: &[OsString], read_only: &[&Path]) -> Command {
         let mut command = Command::new(&self.wrapper);
-        command.arg(ENCLOSED).args(read_only).arg("--").args(program);
+        command.arg(ENCLOSED).arg(std::process::id().to_string()).args(read_only).arg("--").args(program);
         // What happens to be set in the developer's shell (proxies, tokens) is no part of the stage.
         command.env_clear();
         command
@@ -103,19 +104,32 @@ pub(crate) fn become_other(args: &[OsString]) -> Option<ExitCode> {
     }
 }
 
-/// Ties this process to its parent's life, makes directories read-only for it, and becomes the program after `--`.
+/// `PARENT DIRECTORY… -- PROGRAM ARGUMENT…`: ties this process to its parent's life, makes directories read-only for it,
+/// and becomes the program.
 fn enclose(args: &[OsString]) -> ExitCode {
     let end = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
-    let (directories, program) = (&args[..end], args.get(end + 1..).unwrap_or_default());
-    let Some((executable, arguments)) = program.split_first() else { return ExitCode::from(2) };
-    let tied = prctl::set_pdeathsig(Signal::SIGKILL).map_err(io::Error::from);
-    if let Err(error) = tied.and_then(|()| freeze(directories)) {
+    let (Some((parent, directories)), Some((executable, arguments))) =
+        (args[..end].split_first(), args.get(end + 1..).and_then(<[OsString]>::split_first))
+    else {
+        return ExitCode::from(2);
+    };
+    if let Err(error) = tie(parent).and_then(|()| freeze(directories)) {
         eprintln!("sandbox: failed to enclose {}: {error}", executable.display());
         return ExitCode::from(NOT_ENCLOSED);
     }
     let error = Command::new(executable).args(arguments).exec();
     eprintln!("sandbox: failed to start {}: {error}", executable.display());
     ExitCode::FAILURE
+}
+
+fn tie(parent: &OsStr) -> io::Result<()> {
+    prctl::set_pdeathsig(Signal::SIGKILL)?;
+    // The parent may have died before; then nobody would ever send the signal.
+    if OsStr::new(&getppid().to_string()) == parent {
+        Ok(())
+    } else {
+        Err(io::Error::other("the sandbox is gone"))
+    }
 }
 
 /// Mounts each directory read-only over itself, seen by this process only.

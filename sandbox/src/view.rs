@@ -18,8 +18,7 @@ pub(crate) struct Sight {
 
 /// The table at `now`; without it, without countdown.
 pub(crate) fn table(sights: &[Sight], now: Option<Timestamp>) -> Vec<String> {
-    let head =
-        format!("  {:12} {:12} {:26} {:9} {:>8}   {}", "MACHINE", "SERVER", "ARMED", "DEADLINE", "LEFT", "");
+    let head = format!("  {:12} {:12} {:26} {:9} {:>8}", "MACHINE", "SERVER", "ARMED", "DEADLINE", "LEFT");
     std::iter::once(head).chain(sights.iter().map(|sight| line(sight, now))).collect()
 }
 

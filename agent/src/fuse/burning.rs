@@ -5,6 +5,7 @@
 use std::{mem, sync::Arc};
 
 use curfew_contract::Cause;
+use curfew_provider::Outcome;
 use tokio::sync::watch;
 
 use super::{CONFIRM_WITHIN, ClusterClock, Fuse, RESPITE, Tell, Verdict, verdict};
@@ -51,6 +52,10 @@ pub struct View {
     pub firing: bool,
     /// The ledger refuses to be written.
     pub unwritable: bool,
+    /// The server said it may be deleted.
+    pub consented: bool,
+    /// While being deleted, the provider did not know this server: the token is of another project.
+    pub alive_but_not_found: bool,
 }
 
 /// The fuse and what it needs to act.
@@ -63,6 +68,7 @@ pub(super) struct Burning {
     weapon: Option<Box<Weapon>>,
     would_have_fired: bool,
     created: Option<Wall>,
+    alive_but_not_found: bool,
     best_time: Arc<BestTime>,
     beat: u64,
     view: watch::Sender<View>,
@@ -84,7 +90,7 @@ impl Burning {
             born: None,
             max_lifetime: lifetime.since(now.boot),
         };
-        let (view, watching) = watch::channel(look(&state, 0, false, now));
+        let (view, watching) = watch::channel(look(&state, 0, now));
         let burning = Self {
             state,
             machine: Machine::default(),
@@ -94,6 +100,7 @@ impl Burning {
             weapon: None,
             would_have_fired: false,
             created: None,
+            alive_but_not_found: false,
             best_time,
             beat: 0,
             view,
@@ -111,12 +118,12 @@ impl Burning {
     pub(super) fn take(&mut self, what: Tell, now: Reading) {
         let Restored { fuse, clock, .. } = &mut self.state;
         match what {
-            Tell::Restore(state, boot_id, scribe) => {
-                self.state = *state;
+            Tell::Equip(weapon) => self.weapon = Some(weapon),
+            Tell::Restore(state) => self.state = *state,
+            Tell::Remember { boot_id, scribe } => {
                 self.boot_id = boot_id;
                 self.scribe = Some(scribe);
             }
-            Tell::Equip(weapon) => self.weapon = Some(weapon),
             Tell::Machine(machine) => self.machine = machine,
             Tell::Answered(answer) => {
                 let first = !clock.is_authenticated();
@@ -125,13 +132,8 @@ impl Burning {
                     self.date_lifetime(now);
                 }
             }
-            Tell::Learnt { deadline, consistent } => fuse.learn(deadline, consistent, clock, now),
-            Tell::NothingNew => fuse.confirm(),
-            Tell::Address(address) => {
-                if let Some(weapon) = &mut self.weapon {
-                    weapon.transport.fallback = vec![address];
-                }
-            }
+            Tell::Learnt { deadline, asked } => fuse.learn(deadline, asked, clock, now),
+            Tell::NothingNew { asked } => fuse.confirm(asked),
             Tell::Created(at) => {
                 self.created = Some(at);
                 self.date_lifetime(now);
@@ -193,15 +195,20 @@ impl Burning {
             scribe.write_before_firing(self.state_record(now.boot));
         }
         let machine = self.machine.clone();
-        weapon.fire(cause, &machine, &mut || {
+        weapon.fire(cause, &machine, &mut |outcome| {
+            self.alive_but_not_found |= outcome == Some(Outcome::WrongProject);
             self.publish(clocks::read());
             notify::alive();
         })
     }
 
     fn publish(&self, now: Reading) {
-        let unwritable = self.scribe.as_ref().is_some_and(Scribe::unwritable);
-        let view = look(&self.state, self.beat, unwritable, now);
+        let view = View {
+            unwritable: self.scribe.as_ref().is_some_and(Scribe::unwritable),
+            consented: self.machine.consented,
+            alive_but_not_found: self.alive_but_not_found,
+            ..look(&self.state, self.beat, now)
+        };
         self.best_time.set(view.best);
         self.view.send_replace(view);
     }
@@ -230,7 +237,7 @@ impl Burning {
     }
 }
 
-fn look(state: &Restored, beat: u64, unwritable: bool, now: Reading) -> View {
+fn look(state: &Restored, beat: u64, now: Reading) -> View {
     let Restored { fuse, clock, .. } = state;
     let (fires, cause) = fuse.fires();
     let offset = clock.offset(now);
@@ -249,7 +256,9 @@ fn look(state: &Restored, beat: u64, unwritable: bool, now: Reading) -> View {
         skew: clock.skew(now),
         confirming: fuse.confirm_by.is_some_and(|by| by > now.boot),
         firing: fuse.firing.is_some(),
-        unwritable,
+        unwritable: false,
+        consented: false,
+        alive_but_not_found: false,
     }
 }
 

@@ -115,7 +115,9 @@ impl ClusterClock {
                 }
             }
             (None, Some(floor))
-                if own >= floor && Bounds::exactly(own).gap(heard) > STEP && !self.confirms_step(heard, at) =>
+                if own >= floor
+                    && Bounds::exactly(own).gap(heard) > STEP
+                    && !self.confirms_step(heard, at) =>
             {
                 return;
             }

@@ -4,7 +4,6 @@
 //! others hold, no connection. When it fires, it does so itself and never comes back.
 
 use std::{
-    net::SocketAddr,
     os::fd::AsFd,
     sync::{
         Arc,
@@ -30,10 +29,17 @@ use crate::{
 
 /// What the rest of the agent tells the fuse.
 pub enum Tell {
-    /// Flags and ledger have been read.
-    Restore(Box<Restored>, Option<String>, Scribe),
-    /// What to fire with.
+    /// What to fire with. Told first of all.
     Equip(Box<Weapon>),
+    /// The lifetime by the options, or all that the ledger remembers.
+    Restore(Box<Restored>),
+    /// The ledger has been read: from now on it may be written.
+    Remember {
+        /// Which boot this is.
+        boot_id: Option<String>,
+        /// Who writes it.
+        scribe: Scribe,
+    },
     /// Which machine this is, and whether it consented.
     Machine(Machine),
     /// An authenticated answer carried a date.
@@ -42,13 +48,14 @@ pub enum Tell {
     Learnt {
         /// The deadline.
         deadline: Option<Wall>,
-        /// It is the answer to a question just asked, and not an event that may have waited in a buffer.
-        consistent: bool,
+        /// When the question was asked that this answers. None: an event, which may have waited in a buffer.
+        asked: Option<Boot>,
     },
-    /// A consistent read of the Node gave nothing good: the last good deadline stands, and has been confirmed.
-    NothingNew,
-    /// The provider answered there.
-    Address(SocketAddr),
+    /// A question asked then was answered with nothing good: the last good deadline stands, and has been confirmed.
+    NothingNew {
+        /// When it was asked.
+        asked: Boot,
+    },
     /// The server was created by us at this time, which bounds its lifetime too.
     Created(Wall),
     /// A heartbeat wants to know that this thread turns.

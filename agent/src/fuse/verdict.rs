@@ -26,6 +26,8 @@ pub struct Fuse {
     pub firing: Option<Cause>,
     /// Suspended time already taken into account.
     pub suspended: Span,
+    /// When the last resume was noticed.
+    pub resumed: Option<Boot>,
 }
 
 /// What to do now.
@@ -78,6 +80,7 @@ impl Fuse {
             confirm_by: None,
             firing: None,
             suspended,
+            resumed: None,
         }
     }
 
@@ -99,21 +102,23 @@ impl Fuse {
     }
 
     /// The Node says `deadline` (`None`: the word `none`). A new one replaces the last, either way; the same one, seen
-    /// again, changes no instant, and confirms only if it answers a question just asked (`consistent`).
-    pub fn learn(&mut self, deadline: Option<Wall>, consistent: bool, clock: &ClusterClock, now: Reading) {
-        let same = self.deadline.map(|held| held.deadline) == deadline;
-        if !same {
+    /// again, changes no instant. `asked`: when the question was asked that this answers.
+    pub fn learn(&mut self, deadline: Option<Wall>, asked: Option<Boot>, clock: &ClusterClock, now: Reading) {
+        if self.deadline.map(|held| held.deadline) != deadline {
             self.deadline = deadline.map(|at| Held::learnt(at, clock.offset(now), now.boot));
         }
-        if !same || consistent {
-            self.confirm();
+        if let Some(asked) = asked {
+            self.confirm(asked);
         }
     }
 
-    /// The Node was read and says nothing new: the last good deadline stands.
-    pub fn confirm(&mut self) {
-        self.confirmed = true;
-        self.confirm_by = None;
+    /// A question that was asked then has been answered, and what is held is what the Node says, or the last good thing
+    /// it said. An answer to a question from before a resume confirms nothing.
+    pub fn confirm(&mut self, asked: Boot) {
+        if self.resumed.is_none_or(|resumed| asked >= resumed) {
+            self.confirmed = true;
+            self.confirm_by = None;
+        }
     }
 
     /// The Node is being read; its answer is awaited for [`CONFIRM_WITHIN`].
@@ -129,6 +134,7 @@ impl Fuse {
         if now.suspended.millis() - self.suspended.millis() > RESUMED.millis() {
             self.confirmed = false;
             self.confirm_by = None;
+            self.resumed = Some(now.boot);
         }
         self.suspended = now.suspended;
     }

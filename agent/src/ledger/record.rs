@@ -4,6 +4,8 @@
 //! same boot everything is taken up where it was; in another boot the lifetime goes on from what was spent, and the
 //! deadline waits for cluster time. Nothing read here can make a machine live longer.
 
+use std::net::SocketAddr;
+
 use curfew_contract::Cause;
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +18,7 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Record {
-    /// Version of this encoding: [`VERSION`].
+    /// Version of this encoding: 1.
     pub v: u32,
     /// Counts up with each writing: of several copies, the highest is the last.
     pub seq: u64,
@@ -54,6 +56,8 @@ pub struct Machine {
     pub server: Option<String>,
     /// That server said it may be deleted. Never unsaid: a label removed later does not keep a machine alive.
     pub consented: bool,
+    /// Where the provider answered last, for a day when the name service does not.
+    pub provider_address: Option<SocketAddr>,
 }
 
 /// A deadline and its instant in the boot that wrote it.
@@ -80,25 +84,55 @@ pub struct Restored {
 }
 
 impl Machine {
-    /// Whether a record of `other` is about this machine. Two unknowns do not contradict.
+    /// Whether a record of `other` is about this machine. Where both know their server, that decides; a firmware's UUID
+    /// may change when a machine is moved. Two unknowns do not contradict.
     #[must_use]
     pub fn is_same_as(&self, other: &Self) -> bool {
-        let differ = |a: &Option<String>, b: &Option<String>| matches!((a, b), (Some(a), Some(b)) if a != b);
-        !differ(&self.product_uuid, &other.product_uuid) && !differ(&self.server, &other.server)
-    }
-
-    /// This machine as an earlier run knew it, completed by what is known now.
-    #[must_use]
-    pub fn or(self, now: Self) -> Self {
-        Self {
-            product_uuid: self.product_uuid.or(now.product_uuid),
-            server: self.server.or(now.server),
-            consented: self.consented,
+        match (&self.server, &other.server) {
+            (Some(one), Some(another)) => one == another,
+            _ => !matches!((&self.product_uuid, &other.product_uuid), (Some(a), Some(b)) if a != b),
         }
     }
 }
 
 impl Record {
+    /// Whether every number can be: a file that was tampered with is as good as torn.
+    #[must_use]
+    pub fn is_sane(&self) -> bool {
+        let lifetime = SHORTEST_LIFETIME..=LONGEST_LIFETIME;
+        self.v == VERSION
+            && self.seq < LARGEST_SEQ
+            && self.written >= Boot::START
+            && self.spent >= Span::ZERO
+            && lifetime.contains(&self.max_lifetime)
+    }
+
+    /// The machine as the record's writer knew it, completed by what the firmware says now. Where the firmware is silent,
+    /// a server and its consent are taken over within the same boot only: a disk image does not say whose it is.
+    #[must_use]
+    pub fn machine_now(&self, now: Machine, boot_id: Option<&str>) -> Machine {
+        let earlier = &self.machine;
+        let provider_address = earlier.provider_address.or(now.provider_address);
+        let same_boot = boot_id.is_some() && boot_id == self.boot_id.as_deref();
+        if now.server.is_some() {
+            let consented = earlier.consented && earlier.server == now.server;
+            Machine { consented, provider_address, ..now }
+        } else if same_boot {
+            Machine {
+                product_uuid: now.product_uuid.or_else(|| earlier.product_uuid.clone()),
+                ..earlier.clone()
+            }
+        } else {
+            Machine { provider_address, ..now }
+        }
+    }
+
+    /// Whether it is of another boot, or older than the agent lets it become.
+    #[must_use]
+    pub fn is_stale(&self, boot_id: Option<&str>, now: Boot) -> bool {
+        self.boot_id.as_deref() != boot_id || now.since(self.written) > STALE_AFTER
+    }
+
     /// What to remember of a fuse at `now`.
     #[must_use]
     pub fn of(restored: &Restored, machine: Machine, boot_id: Option<String>, now: Boot) -> Self {
@@ -129,7 +163,7 @@ impl Record {
         let max_lifetime = self.max_lifetime.min(max_lifetime);
         let same_boot = boot_id.is_some() && boot_id == self.boot_id.as_deref() && self.written <= now.boot;
         let spent_since = if same_boot { self.written } else { Boot::START };
-        let left = Span::from_millis(max_lifetime.millis().saturating_sub(self.spent.millis().max(0)));
+        let left = Span::from_millis(max_lifetime.millis().saturating_sub(self.spent.millis()));
         let mut fuse = Fuse::lit(spent_since.plus(left), now.suspended);
         fuse.firing = self.firing;
         let clock = self.clock(same_boot);
@@ -162,5 +196,14 @@ pub fn spent(ends: Boot, max_lifetime: Span, now: Boot) -> Span {
     Span::from_millis(max_lifetime.millis().saturating_sub(ends.since(now).millis()).max(0))
 }
 
+/// The shortest lifetime that can be asked for.
+pub const SHORTEST_LIFETIME: Span = Span::from_secs(5 * 60);
+/// The longest.
+pub const LONGEST_LIFETIME: Span = Span::from_secs(400 * 86_400);
+
 /// The version this module writes, and the only one it reads.
-pub const VERSION: u32 = 1;
+const VERSION: u32 = 1;
+/// One record a millisecond for longer than any machine lives.
+const LARGEST_SEQ: u64 = 1 << 53;
+/// Two of the agent's writings were missed.
+const STALE_AFTER: Span = Span::from_secs(125);

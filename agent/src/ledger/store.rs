@@ -9,9 +9,11 @@ use std::{
     io::{self, Write},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
-use super::record::{Machine, Record, VERSION};
+use super::{Machine, Record};
+use crate::patience;
 
 /// Where the ledger is kept.
 #[derive(Clone, Debug)]
@@ -34,21 +36,19 @@ pub struct Found {
 }
 
 impl Ledger {
-    /// Reads all that is there and takes the last record of this machine.
+    /// Reads all that is there and takes the last record of this machine. A disk that hangs is left behind.
     #[must_use]
     pub fn read(&self, machine: &Machine) -> Found {
         let mut found = Found::default();
-        for path in
-            [&self.live, &self.kept].into_iter().flat_map(|dir| [dir.join(CURRENT), dir.join(PREVIOUS)])
-        {
-            match read_one(&path) {
-                Ok(None) => {}
-                Ok(Some(record)) if !record.machine.is_same_as(machine) => found.alien = true,
-                Ok(Some(record)) => found.keep(record),
-                Err(error) => {
-                    tracing::warn!(path = %path.display(), %error, "a ledger file cannot be read; another one is used");
-                    found.torn = true;
-                }
+        for dir in [self.live.clone(), self.kept.clone()] {
+            let both = move || [CURRENT, PREVIOUS].map(|name| read_one(&dir.join(name)));
+            let Some(both) = patience::within(DISK_ANSWERS, both) else {
+                tracing::error!("a disk with a ledger on it hangs; the other ledger is used");
+                found.torn = true;
+                continue;
+            };
+            for generation in both {
+                found.take(generation, machine);
             }
         }
         found
@@ -66,9 +66,19 @@ impl Ledger {
 }
 
 impl Found {
-    fn keep(&mut self, record: Record) {
-        if self.record.as_ref().is_none_or(|best| record.seq > best.seq) {
-            self.record = Some(record);
+    fn take(&mut self, generation: io::Result<Option<Record>>, machine: &Machine) {
+        match generation {
+            Ok(None) => {}
+            Ok(Some(record)) if !record.machine.is_same_as(machine) => self.alien = true,
+            Ok(Some(record)) => {
+                if self.record.as_ref().is_none_or(|best| record.seq > best.seq) {
+                    self.record = Some(record);
+                }
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a generation of the ledger cannot be read; another one is used");
+                self.torn = true;
+            }
         }
     }
 }
@@ -80,10 +90,10 @@ fn read_one(path: &Path) -> io::Result<Option<Record>> {
         Err(error) => return Err(error),
     };
     let record: Record = serde_json::from_slice(&bytes)?;
-    if record.v == VERSION {
+    if record.is_sane() {
         Ok(Some(record))
     } else {
-        Err(io::Error::new(io::ErrorKind::InvalidData, format!("version {} is not {VERSION}", record.v)))
+        Err(io::Error::new(io::ErrorKind::InvalidData, "a number in it cannot be"))
     }
 }
 
@@ -102,6 +112,9 @@ fn write_one(dir: &Path, record: &Record) -> io::Result<()> {
     fs::rename(&fresh, &current)?;
     File::open(dir)?.sync_all()
 }
+
+/// A kilobyte from a disk that is alive.
+const DISK_ANSWERS: Duration = Duration::from_secs(3);
 
 const CURRENT: &str = "ledger.json";
 const PREVIOUS: &str = "ledger.previous.json";

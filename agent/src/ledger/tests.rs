@@ -14,7 +14,12 @@ fn reading(boot: i64, real: i64) -> Reading {
 }
 
 fn machine() -> Machine {
-    Machine { product_uuid: Some("u".into()), server: Some("hcloud://42".into()), consented: true }
+    Machine {
+        product_uuid: Some("u".into()),
+        server: Some("hcloud://42".into()),
+        consented: true,
+        provider_address: None,
+    }
 }
 
 /// A machine armed at boot + 10 s, whose deadline in 600 s was learnt at boot + 20 s.
@@ -23,7 +28,7 @@ fn burning() -> Restored {
     let at = Boot::from_millis(20_000);
     clock.answered(Answered { date: Wall::from_millis(NOON), sent: at, received: at }, reading(20_000, NOON));
     let mut fuse = Fuse::lit(Boot::from_millis(10_000).plus(DAY), Span::ZERO);
-    fuse.learn(Some(Wall::from_millis(NOON + 600_000)), true, &clock, reading(20_000, NOON));
+    fuse.learn(Some(Wall::from_millis(NOON + 600_000)), Some(at), &clock, reading(20_000, NOON));
     Restored { fuse, clock, born: Some(Wall::from_millis(NOON - 10_000)), max_lifetime: DAY }
 }
 
@@ -115,7 +120,7 @@ fn a_clones_ledger_is_discarded_and_reported() {
     let dir = tempfile::tempdir().unwrap();
     let ledger = ledger(&dir);
     ledger.write_kept(&record("a", 30_000)).unwrap();
-    let clone = Machine { product_uuid: Some("other".into()), server: None, consented: false };
+    let clone = Machine { product_uuid: Some("other".into()), ..Machine::default() };
     let found = ledger.read(&clone);
     assert!(found.record.is_none() && found.alien);
     let renumbered = Machine { server: Some("hcloud://43".into()), ..machine() };
@@ -128,4 +133,36 @@ fn a_ledger_that_cannot_be_written_is_an_error_and_not_a_panic() {
     fs::write(dir.path().join("run"), b"a file where the directory should be").unwrap();
     assert!(ledger(&dir).write_live(&record("a", 30_000)).is_err());
     assert!(ledger(&dir).read(&machine()).record.is_none());
+}
+
+#[test]
+fn a_record_whose_numbers_cannot_be_is_as_good_as_torn() {
+    let dir = tempfile::tempdir().unwrap();
+    let ledger = ledger(&dir);
+    let good = record("a", 30_000);
+    for bad in [
+        Record { seq: u64::MAX, ..good.clone() },
+        Record { max_lifetime: Span::ZERO, ..good.clone() },
+        Record { max_lifetime: Span::from_secs(i64::MAX), ..good.clone() },
+        Record { spent: Span::from_secs(-1), ..good.clone() },
+        Record { written: Boot::from_millis(-1), ..good.clone() },
+        Record { v: 2, ..good },
+    ] {
+        ledger.write_live(&bad).unwrap();
+        let found = ledger.read(&machine());
+        assert!(found.record.is_none() && found.torn, "{bad:?}");
+        fs::remove_file(ledger.live.join("ledger.json")).unwrap();
+    }
+}
+
+#[test]
+fn a_disk_that_hangs_is_left_behind() {
+    let dir = tempfile::tempdir().unwrap();
+    let ledger = ledger(&dir);
+    ledger.write_live(&record("a", 30_000)).unwrap();
+    fs::create_dir(&ledger.kept).unwrap();
+    // Opening a FIFO that nobody writes to does not return.
+    nix::unistd::mkfifo(&ledger.kept.join("ledger.json"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let found = ledger.read(&machine());
+    assert!(found.record.is_some() && found.torn);
 }

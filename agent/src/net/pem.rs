@@ -1,9 +1,11 @@
 //! Certificates and keys as PEM, by path or by value. By path they are read anew each time they are needed: rotation
 //! needs no restart.
 
-use std::{fmt, fs, io, path::PathBuf};
+use std::{fmt, io, path::PathBuf};
 
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
+
+use crate::patience;
 
 /// Where PEM text is.
 #[derive(Clone, PartialEq, Eq)]
@@ -46,7 +48,9 @@ impl Pem {
 
     fn read(&self) -> Result<Vec<u8>, PemError> {
         match self {
-            Self::File(path) => fs::read(path).map_err(|error| PemError::Unreadable(self.clone(), error)),
+            Self::File(path) => {
+                patience::read(path).map_err(|error| PemError::Unreadable(self.clone(), error))
+            }
             Self::Inline(text) => Ok(text.clone()),
         }
     }

@@ -4,7 +4,6 @@
 //! re-create a Node that someone deleted.
 
 use std::{
-    fs,
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -31,6 +30,7 @@ use crate::{
         kubeconfig::KubeconfigError,
         seen::{self, date, message, shortened},
     },
+    patience,
 };
 
 /// What the API server is spoken to with.
@@ -126,7 +126,8 @@ impl NodeApi {
     /// there is goes on.
     fn connection(&self) -> Result<Arc<Connection>, ApiError> {
         let mut slot = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = fs::read_to_string(&self.options.kubeconfig);
+        let text =
+            patience::read(&self.options.kubeconfig).map(|text| String::from_utf8_lossy(&text).into_owned());
         match (slot.as_ref(), text) {
             (Some(connection), Ok(text)) if connection.is_of(&text) => Ok(Arc::clone(connection)),
             (Some(connection), Err(_missing)) => Ok(Arc::clone(connection)),

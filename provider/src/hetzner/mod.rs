@@ -56,10 +56,6 @@ impl Driver for Hetzner {
         "/hetzner/v1/metadata/instance-id"
     }
 
-    fn metadata_address_path(&self) -> &'static str {
-        "/hetzner/v1/metadata/public-ipv4"
-    }
-
     fn whoami_metadata(&self, body: &str) -> Option<ServerId> {
         body.trim().parse().ok()
     }

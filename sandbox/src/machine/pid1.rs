@@ -26,6 +26,8 @@ struct Units {
     /// Whether the agent is started whenever it does not run.
     enabled: bool,
     agent: Option<Process>,
+    /// Not started before.
+    rests_until: Option<Instant>,
     check: Option<(Process, Instant)>,
     /// Directories that cannot be written by what is started from now on.
     frozen: Vec<PathBuf>,
@@ -38,7 +40,14 @@ impl Host {
         agent_options: Vec<String>,
         backstop_options: Vec<String>,
     ) -> Self {
-        let units = Units { alive: true, enabled: true, agent: None, check: None, frozen: Vec::new() };
+        let units = Units {
+            alive: true,
+            enabled: true,
+            agent: None,
+            rests_until: None,
+            check: None,
+            frozen: Vec::new(),
+        };
         Self { dir, programs, agent_options, backstop_options, units: Mutex::new(units) }
     }
 
@@ -53,7 +62,7 @@ impl Host {
     pub(super) fn kill_agent(&self, restart: bool) {
         let mut units = self.units();
         units.enabled = restart;
-        units.agent = None;
+        units.end_agent();
     }
 
     pub(super) fn agent<T>(&self, of: impl FnOnce(&Process) -> T) -> Option<T> {
@@ -79,14 +88,15 @@ impl Host {
     fn turn(&self, due: bool) -> io::Result<()> {
         let mut units = self.units();
         if units.agent.as_ref().is_some_and(|agent| agent.ended().is_some()) {
-            units.agent = None;
+            units.end_agent();
         }
         let over =
             |(check, since): &(Process, Instant)| check.ended().is_some() || since.elapsed() > CHECK_TIMEOUT;
         if units.check.as_ref().is_some_and(over) {
             units.check = None;
         }
-        if units.alive && units.enabled && units.agent.is_none() {
+        let rested = units.rests_until.is_none_or(|until| until <= Instant::now());
+        if units.alive && units.enabled && units.agent.is_none() && rested {
             units.agent = Some(self.start(&units, "run", &self.agent_options)?);
         }
         if units.alive && due && units.check.is_none() {
@@ -98,6 +108,13 @@ impl Host {
 
     fn units(&self) -> MutexGuard<'_, Units> {
         self.units.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Units {
+    fn end_agent(&mut self) {
+        self.agent = None;
+        self.rests_until = Some(Instant::now() + RESTART);
     }
 }
 
@@ -124,6 +141,8 @@ fn paths(directories: &[PathBuf]) -> Vec<&Path> {
 }
 
 const TICK: Duration = Duration::from_millis(100);
+/// As the service's `RestartSec`.
+const RESTART: Duration = Duration::from_secs(1);
 const FIRST_CHECK: Duration = Duration::from_secs(2);
 /// As the service's start time-out.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(50);

@@ -83,6 +83,12 @@ impl Scenario {
         }
     }
 
+    /// Whether the row ends with something being shown, not with a machine's end.
+    #[must_use]
+    pub const fn only_shows(self) -> bool {
+        matches!(self, Self::F2Seen | Self::F4Seen)
+    }
+
     /// What is broken, in words.
     #[must_use]
     pub const fn broken(self) -> &'static str {
@@ -124,7 +130,11 @@ impl Scenario {
         let stage = Stage::set(setup).await?;
         let row = self.play_on(&stage).await;
         if !row.as_ref().is_ok_and(|row| row.held) {
-            eprintln!("{}: did not hold. What the programs logged:\n{}", self.name(), stage.logs());
+            eprintln!(
+                "{}: did not hold. What the programs logged last:\n{}",
+                self.name(),
+                last(&stage.logs())
+            );
         }
         stage.clear().await?;
         row
@@ -163,4 +173,10 @@ impl Scenario {
             Self::F11 => f11::play(stage).await,
         }
     }
+}
+
+/// The last lines, as many as a person reads.
+fn last(logs: &str) -> String {
+    let lines: Vec<&str> = logs.lines().collect();
+    lines[lines.len().saturating_sub(60)..].join("\n")
 }

@@ -50,6 +50,7 @@ struct World {
     suspended: i64,
     real_ahead: i64,
     reachable: bool,
+    has_read: bool,
     reachable_since: i64,
     node: Node,
     next_beat: i64,
@@ -87,6 +88,7 @@ impl World {
             suspended: 0,
             real_ahead: 0,
             reachable: true,
+            has_read: false,
             reachable_since: 0,
             node: Node::Good(None),
             next_beat: 0,
@@ -112,25 +114,27 @@ impl World {
     /// A consistent read, or an event of the watch: what the cluster says reaches the fuse.
     fn hear(&mut self, consistent: bool) {
         let now = self.reading();
+        self.has_read |= consistent;
         if consistent {
             let date = Wall::from_millis((EPOCH + self.now).div_euclid(1000) * 1000);
             self.burning.take(Tell::Answered(Answered { date, sent: now.boot, received: now.boot }), now);
-            self.excuse = 0;
-            if mem::take(&mut self.unaccounted) > 0 {
-                // The lifetime is dated again, but a bound from outside leaves a minute.
-                self.dated = self.now + RESPITE.millis();
+            if self.burning.state.clock.is_authenticated() {
+                self.excuse = 0;
+                if mem::take(&mut self.unaccounted) > 0 {
+                    // The lifetime is dated again, but a bound from outside leaves a minute.
+                    self.dated = self.now + RESPITE.millis();
+                }
             }
         }
         match self.node {
             Node::Good(deadline) => {
                 if self.acknowledged.map(|(deadline, _)| deadline) != deadline {
                     self.acknowledged = deadline.map(|deadline| (deadline, self.now));
-                    self.excuse = 0;
                 }
                 let deadline = deadline.map(|at| Wall::from_millis(EPOCH + at));
-                self.burning.take(Tell::Learnt { deadline, consistent }, now);
+                self.burning.take(Tell::Learnt { deadline, asked: consistent.then_some(now.boot) }, now);
             }
-            Node::Nonsense if consistent => self.burning.take(Tell::NothingNew, now),
+            Node::Nonsense if consistent => self.burning.take(Tell::NothingNew { asked: now.boot }, now),
             Node::Nonsense => {}
         }
     }
@@ -216,6 +220,7 @@ impl World {
             burning.state = record.restore(Span::from_millis(LIFETIME), Some(&self.boot_id()), now);
         }
         self.burning = burning;
+        self.has_read = false;
         self.next_beat = self.now;
         self.excuse += CONFIRM;
         self.woke = self.now;
@@ -253,7 +258,8 @@ impl World {
                 self.reachable_since = self.now;
             }
         }
-        if self.reachable && matches!(event, Event::Renew(_) | Event::NoDeadline | Event::Nonsense) {
+        // A watch continues from a read.
+        if self.reachable && self.has_read && matches!(event, Event::Renew(_) | Event::NoDeadline | Event::Nonsense) {
             self.hear(false);
         }
         self.turn()

@@ -1,3 +1,5 @@
+use std::fs;
+
 use super::*;
 use crate::{
     net::testing::{Asked, Reply, Server},
