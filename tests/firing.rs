@@ -1,15 +1,13 @@
 //! Once it is time, nothing the provider answers keeps the machine alive.
 
 use curfew_contract::Note;
-use curfew_sandbox::cloud::{Effect, Entry, Fault, Mode, Project};
-use curfew_tests::{Kept, Promise, World, agent_deletes, is_in_time, promises, secs, told};
-use tokio::time::sleep;
+use curfew_sandbox::cloud::{Effect, Entry, Fault, Project};
+use curfew_tests::{Kept, Promise, World, agent_deletes, is_in_time, promises, told};
 
 use crate::TESTBED;
 
 pub(crate) const PROMISES: &[Promise] = promises![
     a_provider_that_accepts_and_never_answers_is_given_up_and_tried_again,
-    a_provider_that_is_away_at_the_deadline_is_asked_when_it_is_back,
     retry_after_is_honoured,
     retry_after_is_never_obeyed_for_longer_than_a_minute,
     not_found_while_alive_is_not_success,
@@ -29,18 +27,6 @@ async fn a_provider_that_accepts_and_never_answers_is_given_up_and_tried_again()
     assert!(is_in_time(deletes[0].at, deadline));
     // One time-out of 10 s and one pause of at most 5 s, and room for a machine under load.
     assert!(gone.duration_since(deadline).as_secs() < 30, "{deletes:?}");
-    Ok(())
-}
-
-async fn a_provider_that_is_away_at_the_deadline_is_asked_when_it_is_back() -> Kept {
-    let world = World::alone(TESTBED).await?;
-    let deadline = world.deadline_in(world.machine(), 4).await?;
-    world.sees(world.machine(), deadline).await?;
-    world.cloud.set_api(Mode::Refuse).await?;
-    sleep(secs(8)).await;
-    assert!(world.cloud.contains(world.machine().id));
-    world.cloud.set_api(Mode::Up).await?;
-    world.gone(world.machine()).await?;
     Ok(())
 }
 

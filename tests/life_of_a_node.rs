@@ -9,7 +9,6 @@ use crate::TESTBED;
 
 pub(crate) const PROMISES: &[Promise] = promises![
     a_lease_that_ends_takes_its_machine_with_it,
-    a_dead_controller_keeps_no_machine_alive,
     extending_a_lease_moves_the_deadline_and_shortening_it_too,
     a_frozen_agent_is_shown_and_the_backstop_fires,
     a_backstop_without_a_cluster_fires_out_of_the_ledger,
@@ -25,17 +24,6 @@ async fn a_lease_that_ends_takes_its_machine_with_it() -> Kept {
     let end = expiry(&world)?;
     assert!(is_in_time(gone, end), "{gone} instead of {end}");
     assert!(world.deletes(machine).iter().any(agent_deletes));
-    Ok(())
-}
-
-async fn a_dead_controller_keeps_no_machine_alive() -> Kept {
-    let mut world = World::with(TESTBED, |_| {}).await?;
-    world.start_controller()?;
-    world.lease("burst", "30m").await?;
-    world.shows(world.machine(), "True", "").await?;
-    world.kill_controller();
-    let deadline = world.api.deadline("m-1").await?.ok_or("no deadline")?;
-    assert!(is_in_time(world.gone(world.machine()).await?, deadline));
     Ok(())
 }
 

@@ -56,4 +56,4 @@ thread_local! {
 }
 
 /// More than the processors: a test waits for seconds and works for milliseconds.
-const AT_ONCE: usize = 12;
+const AT_ONCE: usize = 20;

@@ -1,7 +1,5 @@
-//! The sandbox's executable once more, so that tests find it built.
+//! The executable that tests start as agent, controller or sandbox: a process of its own each time.
 
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
+fn main() -> std::process::ExitCode {
     curfew_sandbox::main(std::env::args_os())
 }

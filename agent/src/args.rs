@@ -126,7 +126,13 @@ fn culprit(error: &clap::Error, args: &[OsString]) -> usize {
         Some(ContextValue::String(name)) => name.split([' ', '=']).next().unwrap_or_default().to_owned(),
         _ => String::new(),
     };
-    let is_it = |arg: &OsString| arg.to_str().and_then(|arg| arg.split('=').next()) == Some(named.as_str());
+    // Of `-1s`, which was meant for a value, only `-1` is named.
+    let is_short = named.len() == 2 && named.starts_with('-') && named != "--";
+    let is_it = |arg: &OsString| {
+        let arg = arg.to_str().unwrap_or_default();
+        arg.split('=').next() == Some(named.as_str())
+            || is_short && arg.starts_with(&named) && !arg.starts_with("--")
+    };
     let last = args.len() - 1;
     // Of an option that is given twice, the later one is too many.
     args.iter().rposition(is_it).filter(|at| *at >= 2).unwrap_or(last)
@@ -151,6 +157,7 @@ mod tests {
             ("curfew-agent run stray --max-lifetime 1h --observe", 1),
             ("curfew-agent run --max-lifetime 1h --observe --heartbeat", 1),
             ("curfew-agent run --max-lifetime 1h --observe -x -y --token", 3),
+            ("curfew-agent run --probe -1s --max-lifetime 1h --observe", 2),
             ("curfew-agent check --bogus --max-lifetime 1h --observe=yes", 1),
             ("curfew-agent run --max-lifetime 1h --max-lifetime 2h --observe", 2),
         ] {

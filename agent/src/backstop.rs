@@ -90,6 +90,7 @@ pub fn check(config: &Config) -> ExitCode {
     let now = clocks::read();
     let mut state = record.restore(config.max_lifetime, boot_id.as_deref(), now);
     best_time.set(state.clock.offset(now));
+    let remembered = state.fuse.deadline.map(|held| held.deadline);
     let due = runtime.block_on(due(config, &parts, &machine, &mut state));
     state.fuse.firing = due.filter(|_| !config.observe);
     let scribe = Scribe::start(&parts.ledger, record.seq);
@@ -104,9 +105,10 @@ pub fn check(config: &Config) -> ExitCode {
             parts.weapon(false).fire(cause, &machine, &mut |_| {});
         }
         None => {
-            // With the agent dead, the lifetime that passes must still be counted over reboots, and a deadline that only
-            // this check has learnt must not be learnt anew, with a new respite, by the next.
-            if record.is_stale(boot_id.as_deref(), now.boot) || so_far.deadline != record.deadline {
+            let learnt = state.fuse.deadline.map(|held| held.deadline) != remembered;
+            if learnt || record.is_stale(boot_id.as_deref(), now.boot) {
+                // The agent is dead: the lifetime that passes without it must still be counted over reboots, and a
+                // renewal that only this run has seen must be no news to the next, which would wait for another.
                 scribe.write_and_end(so_far);
             }
             runtime.block_on(leave(config, &parts, boot_id));
@@ -125,18 +127,20 @@ async fn due(
     loop {
         let now = clocks::read();
         state.fuse.observe(&state.clock, now);
-        match verdict(&state.fuse, now.boot) {
-            Verdict::Fire(cause) => return Some(cause),
-            Verdict::Wait { .. } => return None,
-            Verdict::Confirm => {
+        // A renewal that the agent has missed is best learnt before it passes, too: then there is nothing to wait for.
+        let by_the_next_run = verdict(&state.fuse, now.boot.plus(NEXT_RUN));
+        match (verdict(&state.fuse, now.boot), by_the_next_run) {
+            (Verdict::Fire(cause), _) => return Some(cause),
+            (Verdict::Confirm, _) | (Verdict::Wait { .. }, Verdict::Confirm) => {
                 tracing::warn!(
-                    "the deadline in the ledger has passed; reading the Node once before acting upon it"
+                    "the deadline in the ledger passes soon or has passed; reading the Node once before acting upon it"
                 );
                 if timeout(CONFIRM_WITHIN.wait(), confirm(config, parts, machine, state)).await.is_err() {
                     tracing::warn!("the Node cannot be read; the deadline in the ledger stands");
                     state.fuse.confirm(clocks::read().boot);
                 }
             }
+            (Verdict::Wait { .. }, _) => return None,
         }
     }
 }
@@ -200,6 +204,9 @@ fn path(run_dir: &Path) -> PathBuf {
 
 /// Exit code: the agent has never armed this machine.
 const NO_LEDGER: u8 = 3;
+
+/// From one run to the next, and what the timer may be late.
+const NEXT_RUN: Span = Span::from_secs(65);
 
 /// Between two probes while they fail.
 const PROBE_AGAIN: Span = Span::from_secs(600);

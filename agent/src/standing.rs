@@ -50,8 +50,11 @@ pub enum ProbeError {
     #[error("this machine is not armed")]
     Unproven(#[from] Unproven),
     /// A refusal, or an answer that decides nothing.
-    #[error("the probe was not allowed")]
+    #[error("the provider did not show this server's record")]
     Outcome(#[from] Outcome),
+    /// It is this machine, and it consented; but the write that changes nothing was refused.
+    #[error("the probe was not allowed")]
+    Write(#[source] Outcome),
 }
 
 /// What a successful probe tells.
@@ -118,7 +121,7 @@ impl Prober {
         token: &Token,
     ) -> Result<Answer, ProbeError> {
         let answer = transport.send(&self.driver.probe_write(server, token), CALL).await?;
-        self.driver.server(&answer, Caller::TheServerItself)?;
+        self.driver.server(&answer, Caller::TheServerItself).map_err(ProbeError::Write)?;
         Ok(answer)
     }
 }
@@ -128,7 +131,7 @@ impl ProbeError {
     #[must_use]
     pub const fn authority(&self) -> Option<Authority> {
         match self {
-            Self::Outcome(outcome) if outcome.denies() => Some(Authority::Denied),
+            Self::Outcome(outcome) | Self::Write(outcome) if outcome.denies() => Some(Authority::Denied),
             Self::Credential(_) => Some(Authority::Denied),
             _ => None,
         }
@@ -166,7 +169,9 @@ impl Standing {
                     ProbeError::Credential(_) => vec![Note::CredentialUnreadable],
                     _ => self.notes,
                 };
-                Self { authority: error.authority().unwrap_or(self.authority), notes, ..self }
+                let identity =
+                    if matches!(error, ProbeError::Write(_)) { Identity::Proven } else { self.identity };
+                Self { identity, authority: error.authority().unwrap_or(self.authority), notes, ..self }
             }
         }
     }
