@@ -1,7 +1,10 @@
 //! Whether the machine could be deleted shows long before it must be.
 
 use curfew_contract::{Authority, Note};
-use curfew_sandbox::{cloud::{Access, Project}, machine::AGENT};
+use curfew_sandbox::{
+    cloud::{Access, Project},
+    machine::AGENT,
+};
 use curfew_tests::{Kept, Promise, World, promises, secs, told, without_backstop};
 use tokio::time::sleep;
 
@@ -72,7 +75,8 @@ async fn a_protected_server_is_shown_and_stays_protected_until_it_is_due() -> Ke
 async fn a_probe_changes_nothing_at_the_provider() -> Kept {
     let world = World::with(TESTBED, without_backstop).await?;
     let id = world.machine().id;
-    let server = || world.cloud.servers().into_iter().find(|server| server.id == id).map(|s| (s.name, s.labels));
+    let server =
+        || world.cloud.servers().into_iter().find(|server| server.id == id).map(|s| (s.name, s.labels));
     let before = server();
     let probed = || world.cloud.ledger().iter().filter(|entry| entry.method == "PUT").count() >= 2;
     world.becomes("two probes", || probed().then_some(())).await?;

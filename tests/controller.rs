@@ -69,7 +69,9 @@ async fn the_condition_keeps_ready() -> Kept {
     world.lease("burst", "30m").await?;
     world.shows(world.machine(), "True", "").await?;
     let node = world.api.node("m-1").await?;
-    let has = |kind: &str| node["status"]["conditions"].as_array().is_some_and(|all| all.iter().any(|c| c["type"] == kind));
+    let has = |kind: &str| {
+        node["status"]["conditions"].as_array().is_some_and(|all| all.iter().any(|c| c["type"] == kind))
+    };
     assert!(has("Ready") && has(annotation::WATCHDOG_ARMED), "{node:#}");
     Ok(())
 }
@@ -83,7 +85,9 @@ async fn the_controller_asks_for_nodes_as_metadata_only() -> Kept {
     world.lease("burst", "30m").await?;
     deadline(&world, "m-30").await?;
     let calls = world.cluster().calls();
-    let nodes = |call: &&curfew_sandbox::cluster::Call| call.resource == "nodes" && !call.user.starts_with("system:node:");
+    let nodes = |call: &&curfew_sandbox::cluster::Call| {
+        call.resource == "nodes" && !call.user.starts_with("system:node:")
+    };
     let lists: Vec<_> = calls.iter().filter(nodes).filter(|call| call.verb == "list").collect();
     let reads = calls.iter().filter(nodes).filter(|call| call.verb == "get").count();
     assert!(lists.len() <= 1, "{lists:?}");
@@ -97,7 +101,10 @@ async fn add_node(world: &World, name: &str, roles: &[&str]) -> Kept {
     Ok(world.api.add_node(name, &format!("hcloud://{}", name.len()), &labels).await?)
 }
 
-async fn deadline(world: &World, node: &str) -> Result<jiff::Timestamp, Box<dyn std::error::Error + Send + Sync>> {
+async fn deadline(
+    world: &World,
+    node: &str,
+) -> Result<jiff::Timestamp, Box<dyn std::error::Error + Send + Sync>> {
     world.becomes("a deadline", || written(world, node)).await
 }
 

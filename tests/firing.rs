@@ -118,7 +118,8 @@ async fn firing_is_never_taken_back() -> Kept {
     let firing = |beat: &curfew_contract::Heartbeat| beat.phase == curfew_contract::Phase::Firing;
     world.beats(machine, "a heartbeat that says so", firing).await?;
     assert!(!told::note(Note::ObserveOnly)(&world.next_beat(machine).await?));
-    let cordoned = || world.cluster().node(&machine.name).filter(|node| node["spec"]["unschedulable"] == true);
+    let cordoned =
+        || world.cluster().node(&machine.name).filter(|node| node["spec"]["unschedulable"] == true);
     world.becomes("a cordoned Node", cordoned).await?;
     let before: Vec<Entry> = world.deletes(machine);
     world.deletes_reach(machine, before.len() + 1).await?;

@@ -1,10 +1,7 @@
 //! What has made other dead man's switches let a machine live.
 
 use curfew_contract::{Cause, Note};
-use curfew_sandbox::{
-    cloud::ServerSpec,
-    cluster::Validity,
-};
+use curfew_sandbox::{cloud::ServerSpec, cluster::Validity};
 use curfew_tests::{Kept, Promise, World, agent_deletes, is_in_time, promises, secs, told, without_backstop};
 use jiff::SignedDuration;
 
@@ -113,7 +110,7 @@ async fn the_lifetime_runs_without_token_provider_metadata_or_cluster() -> Kept 
             ("--metadata", "http://127.0.0.1:1"),
             ("--dmi", "/nonexistent/dmi"),
             ("--kubeconfig", "/nonexistent/kubelet.conf"),
-            ("--state-dir", "/nonexistent/state"),
+            ("--state-dir", "/dev/null/state"),
         ] {
             spec.options.insert(option, value.into());
         }
@@ -131,9 +128,12 @@ async fn the_lifetime_runs_without_token_provider_metadata_or_cluster() -> Kept 
 
 async fn an_agent_with_every_duration_wrong_arms_all_the_same() -> Kept {
     let world = World::with(TESTBED, |spec| {
-        for (option, value) in
-            [("--max-lifetime", "never"), ("--heartbeat", "soon"), ("--probe", "-1s"), ("--first-hold", "99h")]
-        {
+        for (option, value) in [
+            ("--max-lifetime", "never"),
+            ("--heartbeat", "soon"),
+            ("--probe", "-1s"),
+            ("--first-hold", "99h"),
+        ] {
             spec.options.insert(option, value.into());
         }
         spec.arguments.push("--no-such-flag".into());

@@ -2,15 +2,17 @@
 
 use std::{fs, path::Path};
 
-use curfew_sandbox::{cloud::Effect, cloud::Fault, machine::{AGENT, BACKSTOP}};
+use curfew_sandbox::{
+    cloud::Effect,
+    cloud::Fault,
+    machine::{AGENT, BACKSTOP},
+};
 use curfew_tests::{Kept, Promise, World, promises};
 
 use crate::TESTBED;
 
-pub(crate) const PROMISES: &[Promise] = promises![
-    no_secret_leaves_its_own_file,
-    a_token_that_is_none_is_never_repeated,
-];
+pub(crate) const PROMISES: &[Promise] =
+    promises![no_secret_leaves_its_own_file, a_token_that_is_none_is_never_repeated,];
 
 async fn no_secret_leaves_its_own_file() -> Kept {
     let mut world = World::with(TESTBED, |_| {}).await?;
@@ -27,13 +29,20 @@ async fn no_secret_leaves_its_own_file() -> Kept {
     world.next_beat(machine).await?;
     let secrets = secrets(machine.dir())?;
     assert!(secrets.len() >= 3, "two tokens and a key at least");
-    let public = [world.cluster().objects("nodes"), world.cluster().objects("events"), leases(&world)].concat();
+    let public =
+        [world.cluster().objects("nodes"), world.cluster().objects("events"), leases(&world)].concat();
     let mut places = vec![("the API server".to_owned(), serde_json::to_string(&public)?)];
     places.extend(world.files().into_iter().filter(|path| !is_own(path, machine.dir())).map(|path| {
-        (path.display().to_string(), String::from_utf8_lossy(&fs::read(&path).unwrap_or_default()).into_owned())
+        (
+            path.display().to_string(),
+            String::from_utf8_lossy(&fs::read(&path).unwrap_or_default()).into_owned(),
+        )
     }));
     places.extend(processes());
-    assert!(places.iter().any(|(_, text)| text.contains("--token-file")), "the agent's own arguments were read");
+    assert!(
+        places.iter().any(|(_, text)| text.contains("--token-file")),
+        "the agent's own arguments were read"
+    );
     for (place, text) in places {
         assert!(secrets.iter().all(|secret| !text.contains(secret)), "a secret is in {place}");
     }
@@ -55,7 +64,8 @@ async fn a_token_that_is_none_is_never_repeated() -> Kept {
 
 /// Tokens, and a line out of the middle of each key.
 fn secrets(machine: &Path) -> Result<Vec<String>, std::io::Error> {
-    let mut secrets = vec![fs::read_to_string(machine.join(AGENT))?, fs::read_to_string(machine.join(BACKSTOP))?];
+    let mut secrets =
+        vec![fs::read_to_string(machine.join(AGENT))?, fs::read_to_string(machine.join(BACKSTOP))?];
     for entry in fs::read_dir(machine.join("kubelet/pki"))? {
         let text = fs::read_to_string(entry?.path())?;
         let key = text.split_once("PRIVATE KEY-----\n").map(|(_, key)| key);

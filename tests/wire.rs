@@ -45,11 +45,12 @@ async fn an_agent_at_rest_asks_next_to_nothing() -> Kept {
     let machine = world.machine();
     world.arms(machine).await?;
     let deadline = world.deadline_in(machine, 3_600).await?;
-    world.becomes("a deadline that has been seen", || {
-        let word = world.last_word(machine)?;
-        (word["heartbeat"]["deadlineSeen"] == deadline.to_string()).then_some(())
-    })
-    .await?;
+    world
+        .becomes("a deadline that has been seen", || {
+            let word = world.last_word(machine)?;
+            (word["heartbeat"]["deadlineSeen"] == deadline.to_string()).then_some(())
+        })
+        .await?;
     sleep(secs(3)).await;
     let (from, provider) = (world.cluster().now(), world.cloud.ledger().len());
     sleep(WINDOW).await;
