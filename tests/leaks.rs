@@ -71,8 +71,8 @@ async fn a_restart_does_not_reset_the_lifetime() -> Kept {
     .await?;
     let machine = world.machine();
     let ends = || {
-        let word = world.last_word(machine).filter(|word| word["heartbeat"]["identity"] == "Proven")?;
-        word["lifetime"].as_i64()
+        let last = world.last_word(machine).filter(|last| last["heartbeat"]["identity"] == "Proven")?;
+        last["lifetime"].as_i64()
     };
     let first = world.becomes("a lifetime", ends).await?;
     // Long enough for a fresh lifetime to be told from this one.
