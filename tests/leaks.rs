@@ -71,8 +71,8 @@ async fn a_restart_does_not_reset_the_lifetime() -> Kept {
     .await?;
     let machine = world.machine();
     let ends = || {
-        let word = world.last_word(machine).filter(|word| word["heartbeat"]["identity"] == "Proven")?;
-        word["lifetime"].as_i64()
+        let last = world.last_word(machine).filter(|last| last["heartbeat"]["identity"] == "Proven")?;
+        last["lifetime"].as_i64()
     };
     let first = world.becomes("a lifetime", ends).await?;
     // Long enough for a fresh lifetime to be told from this one.
@@ -110,7 +110,7 @@ async fn the_lifetime_runs_without_token_provider_metadata_or_cluster() -> Kept 
             ("--metadata", "http://127.0.0.1:1"),
             ("--dmi", "/nonexistent/dmi"),
             ("--kubeconfig", "/nonexistent/kubelet.conf"),
-            ("--state-dir", "/nonexistent/state"),
+            ("--state-dir", "/dev/null/state"),
         ] {
             spec.options.insert(option, value.into());
         }

@@ -3,17 +3,18 @@
 //! Holds no promise itself. Whatever it reads, it reads from outside: the cloud's ledger, the Node, the machine's files.
 
 mod run;
+pub mod told;
 mod world;
 
 pub use run::{Kept, Promise, run};
-pub use world::{World, agent_deletes, is_in_time, told, without_backstop};
+pub use world::{World, agent_deletes, is_in_time, without_backstop};
 
 use std::{path::Path, time::Duration};
 
 /// The workspace.
 #[must_use]
 pub fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or_else(|| Path::new("."))
 }
 
 /// Seconds.

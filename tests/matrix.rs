@@ -2,6 +2,8 @@
 //!
 //! All rows are started together when the first test asks for its own: one after the other they would take minutes.
 
+#![expect(clippy::unwrap_used, reason = "what fails here fails the tests")]
+
 use std::{
     collections::BTreeMap,
     sync::{Condvar, LazyLock, Mutex},

@@ -22,6 +22,7 @@ fn runs(id: u32) -> bool {
     Path::new(&format!("/proc/{id}")).exists()
 }
 
+#[expect(clippy::expect_used, reason = "fails the test that calls it")]
 async fn within<T>(seconds: u64, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let looked = async {
         loop {

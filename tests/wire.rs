@@ -47,8 +47,8 @@ async fn an_agent_at_rest_asks_next_to_nothing() -> Kept {
     let deadline = world.deadline_in(machine, 3_600).await?;
     world
         .becomes("a deadline that has been seen", || {
-            let word = world.last_word(machine)?;
-            (word["heartbeat"]["deadlineSeen"] == deadline.to_string()).then_some(())
+            let last = world.last_word(machine)?;
+            (last["heartbeat"]["deadlineSeen"] == deadline.to_string()).then_some(())
         })
         .await?;
     sleep(secs(3)).await;

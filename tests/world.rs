@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
 
-use crate::run::keep_log;
+use crate::{run::keep_log, told};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
@@ -296,33 +296,5 @@ pub fn agent_deletes(entry: &Entry) -> bool {
     matches!(&entry.caller, Caller::Known { holder, .. } if holder == AGENT)
 }
 
-/// What a heartbeat says.
-pub mod told {
-    use curfew_contract::{
-        Assessment, Authority, Expected, Freshness, Heartbeat, Identity, Note, condition::assess,
-    };
-    use jiff::SignedDuration;
-
-    /// All that a controller would need to call it armed.
-    #[must_use]
-    pub fn armed(beat: &Heartbeat) -> bool {
-        let deadline_unseen_for = SignedDuration::ZERO;
-        let expected = Expected { provider_id: None, deadline: beat.deadline_seen, deadline_unseen_for };
-        assess(Some(beat), Freshness::Fresh, expected) == Assessment::Armed
-    }
-
-    /// Whether the agent knows its server and may delete it.
-    #[must_use]
-    pub fn proven(beat: &Heartbeat) -> bool {
-        beat.identity == Identity::Proven && beat.authority == Authority::Verified
-    }
-
-    /// Whether it carries this note.
-    #[must_use]
-    pub fn note(note: Note) -> impl Fn(&Heartbeat) -> bool {
-        move |beat| beat.notes.contains(&note)
-    }
-}
-
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 const LOOK: Duration = Duration::from_millis(50);

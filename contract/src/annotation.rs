@@ -30,3 +30,16 @@ pub const HEARTBEAT: &str = "curfew.dev/heartbeat";
 /// * Written by: the controller.
 /// * Read by: people. Nothing gates scheduling or teardown on it: the layers stay independent.
 pub const WATCHDOG_ARMED: &str = "WatchdogArmed";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_keys_are_spelled_as_promised() {
+        assert_eq!(
+            [DEADLINE, DEADLINE_FOR, HEARTBEAT, WATCHDOG_ARMED],
+            ["curfew.dev/deadline", "curfew.dev/deadline-for", "curfew.dev/heartbeat", "WatchdogArmed"]
+        );
+    }
+}

@@ -238,6 +238,25 @@ mod tests {
     }
 
     #[test]
+    fn each_reason_is_spelled_as_promised_and_says_what_to_do() {
+        for (reason, word) in [
+            (Reason::HeartbeatMissing, "HeartbeatMissing"),
+            (Reason::HeartbeatStale, "HeartbeatStale"),
+            (Reason::IdentityMismatch, "IdentityMismatch"),
+            (Reason::IdentityUnproven, "IdentityUnproven"),
+            (Reason::AuthorityDenied, "AuthorityDenied"),
+            (Reason::AuthorityUnverified, "AuthorityUnverified"),
+            (Reason::DeadlineNotSeen, "DeadlineNotSeen"),
+            (Reason::BackstopMissing, "BackstopMissing"),
+            (Reason::ObserveOnly, "ObserveOnly"),
+            (Reason::Firing, "Firing"),
+        ] {
+            assert_eq!(reason.as_str(), word);
+            assert!(!reason.advice().is_empty());
+        }
+    }
+
+    #[test]
     fn a_new_deadline_may_take_one_beat_to_be_seen() {
         let beat = Heartbeat { deadline_seen: None, ..armed() };
         let expected = |secs| Expected {
