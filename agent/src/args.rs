@@ -9,8 +9,6 @@ use clap::{
     error::{ContextKind, ContextValue},
 };
 
-use crate::config::Complaint;
-
 /// Deletes its own server when its deadline passes.
 #[derive(Debug, Parser)]
 #[command(name = "curfew-agent", version, about, disable_version_flag = true)]
@@ -98,6 +96,9 @@ pub struct Options {
           default_missing_value = "yes")]
     pub observe: Option<String>,
 }
+
+/// What was not taken, in words for a person. Never holds the value of a secret: no secret is an option.
+pub type Complaint = String;
 
 /// The options of `run` and `check` as far as they make sense, and what did not. One that does not exist or lacks its
 /// value is left out, and only that one: it must not disarm the others.

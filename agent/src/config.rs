@@ -9,7 +9,7 @@ use curfew_contract::duration;
 use curfew_provider::hetzner;
 
 use crate::{
-    args::Options,
+    args::{Complaint, Options},
     credential::Source,
     ledger::{LONGEST_LIFETIME, SHORTEST_LIFETIME},
     time::Span,
@@ -47,9 +47,6 @@ pub struct Config {
     /// Delete nothing.
     pub observe: bool,
 }
-
-/// A value that was not taken, in words for a person. Never holds the value of a secret: no secret is an option.
-pub type Complaint = String;
 
 impl Config {
     /// Takes what makes sense, and complains of the rest.

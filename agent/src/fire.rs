@@ -16,7 +16,7 @@ use crate::{
     journal,
     ledger::Machine,
     net::{HttpError, Options, Transport},
-    standing::{ProbeError, Prober},
+    prober::{ProbeError, Prober},
 };
 
 /// All that is needed to fire, gathered while everything still works.

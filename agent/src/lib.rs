@@ -27,6 +27,7 @@ pub mod node;
 pub mod notify;
 pub mod parts;
 pub mod patience;
+pub mod prober;
 pub mod run;
 pub mod standing;
 pub mod status;
@@ -118,7 +119,7 @@ fn configured(options: &args::Options) -> Config {
     config
 }
 
-fn complain(complaints: &[config::Complaint]) {
+fn complain(complaints: &[args::Complaint]) {
     for complaint in complaints {
         tracing::error!(complaint, "an option is wrong; the built-in value is in force");
     }

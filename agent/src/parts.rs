@@ -12,7 +12,7 @@ use crate::{
     journal,
     ledger::{Ledger, Machine},
     net::{BestTime, Dates, DatesIgnored, Options, Proxies},
-    standing::Prober,
+    prober::Prober,
 };
 
 /// The parts.

@@ -13,8 +13,9 @@ use tokio::{
 };
 
 use crate::{
-    args, clocks,
-    config::{BUILT_IN_LIFETIME, Complaint, Config},
+    args::{self, Complaint},
+    clocks,
+    config::{BUILT_IN_LIFETIME, Config},
     follow::{self, Follower},
     fuse::{self, ClusterClock, Fuse, FuseHandle, Tell},
     heartbeat::Pulse,

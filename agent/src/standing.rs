@@ -1,24 +1,20 @@
 //! Who this machine is, and whether its token may delete it: found out, kept fresh, never taken for granted.
 //!
-//! Owns the conversation with the provider while nothing is being deleted: a read and a write that changes nothing, at
-//! start and then hourly. Deletes nothing. Until both have succeeded the machine shows as unarmed, hours before it
-//! matters.
+//! Owns when the provider is asked, and what is made of its answers: at start, then hourly. Until a probe has succeeded
+//! the machine shows as unarmed, hours before it matters.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::time::Duration;
 
 use curfew_contract::{Authority, Identity, Note};
-use curfew_provider::{Answer, Caller, Driver, Outcome, Server, Token};
 use tokio::sync::watch;
 
 use crate::{
     backoff::Backoff,
     clocks,
-    credential::{Credential, CredentialError},
     fuse::{FuseHandle, Tell},
-    identity::{self, Claim, Dmi, Unproven},
     journal,
     ledger::Machine,
-    net::{HttpError, Options, Transport},
+    prober::{ProbeError, Probed, Prober},
     time::{Boot, Span},
 };
 
@@ -35,107 +31,6 @@ pub struct Standing {
     pub verified: Option<Boot>,
     /// What a person should know.
     pub notes: Vec<Note>,
-}
-
-/// Why a probe came to no result.
-#[derive(Debug, thiserror::Error)]
-pub enum ProbeError {
-    /// No token.
-    #[error("the provider cannot be asked without a token")]
-    Credential(#[from] CredentialError),
-    /// No answer.
-    #[error("the provider did not answer the probe")]
-    Http(#[from] HttpError),
-    /// Not this machine, or it may not be deleted.
-    #[error("this machine is not armed")]
-    Unproven(#[from] Unproven),
-    /// A refusal, or an answer that decides nothing.
-    #[error("the provider did not show this server's record")]
-    Outcome(#[from] Outcome),
-    /// It is this machine, and it consented; but the write that changes nothing was refused.
-    #[error("the probe was not allowed")]
-    Write(#[source] Outcome),
-}
-
-/// What a successful probe tells.
-#[derive(Clone, Debug)]
-pub struct Probed {
-    /// The server, by the provider's record.
-    pub server: Server,
-    /// Its create call was ours.
-    pub rented_by_us: bool,
-    /// Under a quarter of the project's rate limit is left.
-    pub budget_is_low: bool,
-    /// Where the provider answered, for a day when the name service does not.
-    pub address: Option<SocketAddr>,
-}
-
-/// Asks the provider.
-#[derive(Clone)]
-pub struct Prober {
-    /// The provider's language.
-    pub driver: Arc<dyn Driver>,
-    /// The token.
-    pub credential: Arc<Credential>,
-    /// The firmware.
-    pub dmi: Dmi,
-    /// Address of the metadata service.
-    pub metadata: String,
-    /// How to connect.
-    pub transport: Options,
-}
-
-impl Prober {
-    /// What this machine says of itself.
-    pub async fn claim(&self) -> Result<Claim, ProbeError> {
-        let firmware = self.dmi.server(self.driver.as_ref());
-        let url = format!("{}{}", self.metadata.trim_end_matches('/'), self.driver.metadata_path());
-        let metadata = Transport::new(&self.transport)?.metadata(&url, METADATA).await.ok().flatten();
-        Ok(Claim::weigh(firmware, metadata.and_then(|id| self.driver.whoami_metadata(&id)))?)
-    }
-
-    /// Reads the server's record and writes its own name over itself: two calls.
-    pub async fn probe(&self, claim: Claim) -> Result<Probed, ProbeError> {
-        let token = self.credential.read()?;
-        let transport = Transport::new(&self.transport)?;
-        if let Some(fault) = transport.authorities_fault() {
-            tracing::warn!(
-                error = journal::chain(fault),
-                "the provider's additional authorities are not in force"
-            );
-        }
-        let answer = transport.send(&self.driver.read(claim.server(), &token), CALL).await?;
-        let server = self.driver.server(&answer, Caller::TheServerItself)?;
-        let consent = claim.prove(&server, &identity::own_addresses())?;
-        let written = self.write(&transport, &server, &token).await?;
-        self.credential.found_good(token);
-        let budget_is_low = written.budget().is_some_and(curfew_provider::RateBudget::is_low);
-        let address = transport.last_address();
-        Ok(Probed { server, rented_by_us: consent.rented_by_us, budget_is_low, address })
-    }
-
-    async fn write(
-        &self,
-        transport: &Transport,
-        server: &Server,
-        token: &Token,
-    ) -> Result<Answer, ProbeError> {
-        let answer = transport.send(&self.driver.probe_write(server, token), CALL).await?;
-        self.driver.server(&answer, Caller::TheServerItself).map_err(ProbeError::Write)?;
-        Ok(answer)
-    }
-}
-
-impl ProbeError {
-    /// What a probe without result says of the credential. `None`: nothing; what was known stands until it is too old.
-    #[must_use]
-    pub const fn authority(&self) -> Option<Authority> {
-        match self {
-            Self::Outcome(outcome) | Self::Write(outcome) if outcome.denies() => Some(Authority::Denied),
-            Self::Credential(_) => Some(Authority::Denied),
-            _ => None,
-        }
-    }
 }
 
 impl Standing {
@@ -233,10 +128,6 @@ async fn look(
     Ok(found)
 }
 
-/// One call to the provider.
-const CALL: Duration = Duration::from_secs(10);
-/// One call to the metadata service, which is link-local: an answer takes milliseconds, or there is none.
-const METADATA: Duration = Duration::from_secs(2);
 const FIRST_DELAY: Duration = Duration::from_secs(5);
 const LONGEST_DELAY: Duration = Duration::from_mins(5);
 /// How much rarer probes are while the project's rate limit is nearly used up: as rare as they can be without a proof

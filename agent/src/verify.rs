@@ -8,10 +8,7 @@ use std::{
     process::ExitCode,
 };
 
-use crate::{
-    config::{Complaint, Config},
-    credential::Source,
-};
+use crate::{args::Complaint, config::Config, credential::Source};
 
 /// What can be wrong with an image. The number is the exit code, and never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
