@@ -109,6 +109,9 @@ impl Pulse<'_> {
     pub async fn run(&self, api: &NodeApi, node: &NodeName) {
         let mut backoff = retries(self.config);
         let mut beat = 0_u64;
+        // A first beat without a time would be judged by its looks: old.
+        let mut view = self.fuse.view.clone();
+        let _ = timeout(TIME_COMES, view.wait_for(|view| view.cluster.is_some())).await;
         loop {
             beat += 1;
             let Some(heartbeat) = self.compose(beat).await else {
@@ -209,6 +212,9 @@ const FUSE_ANSWERS: Duration = Duration::from_secs(2);
 
 /// How often `status` on the machine can know more.
 const WORDS_EVERY: Duration = Duration::from_secs(2);
+
+/// The Node is read at once, and its answer carries the time.
+const TIME_COMES: Duration = Duration::from_secs(3);
 
 /// Between two beats, whatever changes.
 const AT_LEAST: Duration = Duration::from_secs(1);
