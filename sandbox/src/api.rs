@@ -1,5 +1,5 @@
 //! The Kubernetes API of a stage as a person at another desk has it: reads and writes that no fault of the stage
-//! touches. Either the loopback cluster, or a real API server behind a relay ([`real`]).
+//! touches. Either the loopback cluster, or a real API server behind a relay (`real`).
 
 mod real;
 

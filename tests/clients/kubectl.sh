@@ -12,8 +12,8 @@ has() { echo "$2" | grep -q -- "$1" || fail "expected '$1' in: $2"; }
 refused() { wanted=$1; shift; if said=$("$@" 2>&1); then fail "not refused: $*"; fi; has "$wanted" "$said"; }
 
 nodes=${NODES:-$(kubectl get nodes -o name | sed 's|node/||' | head -2)}
-first=$(echo $nodes | cut -d' ' -f1)
-second=$(echo $nodes | cut -d' ' -f2)
+first=$(echo "$nodes" | tr '\n' ' ' | cut -d' ' -f1)
+second=$(echo "$nodes" | tr '\n' ' ' | cut -d' ' -f2)
 
 step get
 has "^NAME *STATUS" "$(kubectl get nodes)"

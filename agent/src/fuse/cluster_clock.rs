@@ -93,8 +93,8 @@ impl ClusterClock {
         Self { floor: None, known: Some(Known { bounds, at }), step: None }
     }
 
-    /// Takes an answer into account. Small changes count as they come. A step of more than [`STEP`] counts once
-    /// later answers have confirmed it for [`STEP_CONFIRMED`]: one API server with a wrong clock must not take a
+    /// Takes an answer into account. Small changes count as they come. A step of more than 5 s counts once
+    /// later answers have confirmed it for a minute: one API server with a wrong clock must not take a
     /// fleet with it. It fails towards the old time, and says so in the heartbeat.
     ///
     /// A first answer that contradicts what the ledger and the machine's own clock say together is such a step too;
