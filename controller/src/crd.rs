@@ -1,7 +1,7 @@
 //! The kind `CapacityLease` as people type it and as they see it.
 //!
 //! Owns the schema. Values are kept as typed (durations are strings), so that an object which slipped past the
-//! schema still decodes; [`crate::terms`] is the only door from here to values that are used.
+//! schema still decodes; `terms` is the only door from here to values that are used.
 
 #![expect(clippy::duplicated_attributes, reason = "one printcolumn after the other")]
 #![expect(unreachable_pub, reason = "KubeSchema derives a hidden twin of each type, with its visibility")]

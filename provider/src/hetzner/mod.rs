@@ -1,4 +1,4 @@
-//! Hetzner Cloud: the requests. What its answers mean is in [`answer`].
+//! Hetzner Cloud: the requests. What its answers mean is in `answer`.
 //!
 //! Source of every fact here: the API description at <https://docs.hetzner.cloud/reference/cloud>.
 
