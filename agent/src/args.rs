@@ -24,6 +24,8 @@ pub enum Command {
     /// Arm, and stay: the service.
     Run(Options),
     /// The backstop's one look: fire if due. Meant for a timer, each minute.
+    ///
+    /// Exit codes: 0 not due, 3 the agent has never armed this machine. If it is due it does not return.
     Check(Options),
     /// Delete this server now.
     Fire {
@@ -35,8 +37,14 @@ pub enum Command {
         options: Options,
     },
     /// Say, for a person on this machine, which clock fires when, and why it is or is not armed.
+    ///
+    /// Exit codes: 0 armed, 1 not armed, 2 the agent has not armed this machine in this boot.
     Status(Options),
-    /// Check an image or machine before it is used. Each failure has its own exit code.
+    /// Check an image or machine before it is used.
+    ///
+    /// Every check is made and printed. Exit codes, of the first that failed: 10 the agent is not a program, 11 it is not
+    /// static, 12 it is for another processor, 13 an option or a file it names makes no sense, 14 curfew-agent.service is
+    /// not installed and enabled, 15 nor curfew-backstop.timer, 16 the image has a machine-id, 17 it carries a ledger.
     Verify {
         /// Root directory of the image.
         #[arg(long, default_value = "/", value_name = "DIR")]
