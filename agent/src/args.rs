@@ -11,7 +11,7 @@ use clap::{
 
 /// Deletes its own server when its deadline passes.
 #[derive(Debug, Parser)]
-#[command(name = "curfew-agent", version, about, disable_version_flag = true)]
+#[command(name = "curfew-agent", version, about)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -60,19 +60,20 @@ pub enum Command {
 /// Options, each also as an environment variable.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Options {
-    /// Address of the provider's API, with its version: where to delete.
+    /// Address of the provider's API, with its version: where to delete [default: Hetzner's public one].
     #[arg(long, env = "HCLOUD_ENDPOINT", value_name = "URL")]
     pub endpoint: Option<String>,
-    /// File with the provider's token, read again at each use. Without it `HCLOUD_TOKEN` is used.
+    /// File with the provider's token, read again at each use [default: `HCLOUD_TOKEN` if that is set, else
+    /// /etc/curfew/token].
     #[arg(long, env = "CURFEW_TOKEN_FILE", value_name = "PATH")]
     pub token_file: Option<String>,
     /// Certificate authorities of the provider's API, beside the public ones (PEM).
     #[arg(long, env = "CURFEW_PROVIDER_CA", value_name = "PATH")]
     pub provider_ca: Option<String>,
-    /// Address of the metadata service.
+    /// Address of the metadata service [default: the link-local one].
     #[arg(long, env = "CURFEW_METADATA", value_name = "URL")]
     pub metadata: Option<String>,
-    /// Where the firmware's tables are.
+    /// Where the firmware's tables are [default: /sys/class/dmi/id].
     #[arg(long, env = "CURFEW_DMI", value_name = "DIR")]
     pub dmi: Option<String>,
     /// The kubelet's kubeconfig. Without it the places of kubeadm, k3s and RKE2 are tried.
@@ -81,25 +82,25 @@ pub struct Options {
     /// Name of this machine's Node. Without it the credential tells.
     #[arg(long, env = "CURFEW_NODE_NAME", value_name = "NAME")]
     pub node_name: Option<String>,
-    /// How long this server may live at most, whatever anybody says (5m to 400 days).
+    /// How long this server may live at most, whatever anybody says (5m to 400 days) [default: 24h].
     #[arg(long, env = "CURFEW_MAX_LIFETIME", value_name = "DURATION")]
     pub max_lifetime: Option<String>,
-    /// How often to write the heartbeat (1s to 5m).
+    /// How often to write the heartbeat (1s to 5m) [default: 30s].
     #[arg(long, env = "CURFEW_HEARTBEAT", value_name = "DURATION")]
     pub heartbeat: Option<String>,
-    /// How often to prove the token (1s to 24h).
+    /// How often to prove the token (1s to 24h) [default: 1h].
     #[arg(long, env = "CURFEW_PROBE", value_name = "DURATION")]
     pub probe: Option<String>,
-    /// For how long a first arming without a ledger acts upon no deadline (at most 10m).
+    /// For how long a first arming without a ledger acts upon no deadline (at most 10m) [default: 10m].
     #[arg(long, env = "CURFEW_FIRST_HOLD", value_name = "DURATION")]
     pub first_hold: Option<String>,
-    /// Where the live ledger is kept.
+    /// Where the live ledger is kept [default: /run/curfew].
     #[arg(long, env = "CURFEW_RUN_DIR", value_name = "DIR")]
     pub run_dir: Option<String>,
-    /// Where the ledger is kept over reboots.
+    /// Where the ledger is kept over reboots [default: /var/lib/curfew].
     #[arg(long, env = "CURFEW_STATE_DIR", value_name = "DIR")]
     pub state_dir: Option<String>,
-    /// Arm everything and delete nothing. Never counts as armed.
+    /// Arm everything and delete nothing; never counts as armed. The lifetime runs on meanwhile.
     #[arg(long, env = "CURFEW_OBSERVE", value_name = "yes|no", num_args = 0..=1, require_equals = true,
           default_missing_value = "yes")]
     pub observe: Option<String>,

@@ -124,9 +124,8 @@ impl Unproven {
         match self {
             Self::NoConsent(NoConsent::NotManaged) => Note::NotManaged,
             Self::NoConsent(NoConsent::Autoscaled) => Note::Autoscaled,
-            Self::Conflict { .. } | Self::Nameless | Self::AnotherAddress | Self::AnotherRecord => {
-                Note::IdentityConflict
-            }
+            Self::Nameless => Note::IdentityUnknown,
+            Self::Conflict { .. } | Self::AnotherAddress | Self::AnotherRecord => Note::IdentityConflict,
         }
     }
 }

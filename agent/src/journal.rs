@@ -6,7 +6,7 @@
 use std::{
     error::Error,
     fmt,
-    io::{self, Write},
+    io::{self, IsTerminal, Write},
     sync::{
         OnceLock,
         mpsc::{self, Receiver, SyncSender},
@@ -106,12 +106,17 @@ where
             Level::INFO => 6,
             _ => 7,
         };
-        write!(to, "<{priority}>")?;
+        if *FOR_A_PERSON.get_or_init(|| io::stderr().is_terminal()) {
+            write!(to, "{:5} ", event.metadata().level())?;
+        } else {
+            write!(to, "<{priority}>")?;
+        }
         context.field_format().format_fields(to.by_ref(), event)?;
         writeln!(to)
     }
 }
 
+static FOR_A_PERSON: OnceLock<bool> = OnceLock::new();
 static LINES: OnceLock<SyncSender<Entry>> = OnceLock::new();
 
 const QUEUE: usize = 256;

@@ -5,7 +5,7 @@
 
 use std::{fmt::Write, fs, io, path::Path, process::ExitCode};
 
-use curfew_contract::{Assessment, Cause, Expected, Freshness, Heartbeat, condition::assess};
+use curfew_contract::{Assessment, Cause, Expected, Freshness, Heartbeat, Note, condition::assess};
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
@@ -92,10 +92,11 @@ impl LastWord {
         };
         let when =
             |at: Boot| format!("{:.0}, {}", self.best.wall(at).timestamp(), distance(at.since(now.boot)));
+        let fires = if beat.notes.contains(&Note::ObserveOnly) { "would fire" } else { "fires" };
         let mut rows = vec![
             ("server", beat.server.clone().unwrap_or_else(|| "unknown".into())),
             ("state", verdict),
-            ("fires", format!("{} by the {}", when(self.fires), clock_name(beat.cause))),
+            (fires, format!("{} by the {}", when(self.fires), clock_name(beat.cause))),
             ("deadline", beat.deadline_seen.map_or_else(|| "none".into(), |at| at.to_string())),
             ("lifetime", format!("ends {}", when(self.lifetime))),
             ("times are", clock.to_owned()),
@@ -113,7 +114,7 @@ impl LastWord {
         if let Some(skew) = &beat.clock_skew {
             rows.push(("clock", format!("this machine's is off by {skew}")));
         }
-        rows.extend(beat.notes.iter().map(|note| ("note", format!("{note:?}"))));
+        rows.extend(beat.notes.iter().map(|note| ("note", note.explanation().to_owned())));
         rows.push((
             "daemon",
             format!("agent {}, last word {}", beat.agent, distance(self.at.since(now.boot))),

@@ -36,13 +36,10 @@ pub enum Fault {
 #[must_use]
 pub fn verify(root: &Path, config: &Config, complaints: &[Complaint]) -> ExitCode {
     let faults = [
-        ("agent is static and for this processor", binary(&agent(root))),
+        ("agent is static and for this processor", agent(root).and_then(|agent| binary(&agent))),
         ("options and the files they name", configuration(root, config, complaints)),
         ("curfew-agent.service enabled", enabled(root, "curfew-agent.service").map_err(|w| (Fault::Unit, w))),
-        (
-            "curfew-backstop.timer enabled",
-            enabled(root, "curfew-backstop.timer").map_err(|w| (Fault::Backstop, w)),
-        ),
+        ("curfew-backstop.timer enabled", backstop(root).map_err(|why| (Fault::Backstop, why))),
         ("no baked machine-id", machine_id(root)),
         ("no baked ledger", ledger(root, config)),
     ];
@@ -61,11 +58,13 @@ pub fn verify(root: &Path, config: &Config, complaints: &[Complaint]) -> ExitCod
 
 type Checked = Result<(), (Fault, String)>;
 
-/// The agent an image would run; without one in the usual places, the one that is running.
-fn agent(root: &Path) -> PathBuf {
+/// The agent the image would run: in one of the places that the units name.
+fn agent(root: &Path) -> Result<PathBuf, (Fault, String)> {
     let places = ["usr/local/bin/curfew-agent", "usr/bin/curfew-agent", "opt/bin/curfew-agent"];
     let found = places.iter().map(|place| root.join(place)).find(|path| path.exists());
-    found.unwrap_or_else(|| "/proc/self/exe".into())
+    found.ok_or_else(|| {
+        (Fault::NotABinary, format!("there is no {} in {}", places.join(", no "), root.display()))
+    })
 }
 
 /// ELF: <https://refspecs.linuxfoundation.org/elf/gabi4+/contents.html>, 64-bit little-endian.
@@ -98,6 +97,9 @@ fn binary(path: &Path) -> Checked {
 }
 
 fn configuration(root: &Path, config: &Config, complaints: &[Complaint]) -> Checked {
+    if !root.is_dir() {
+        return Err((Fault::Configuration, format!("{} is not a directory", root.display())));
+    }
     if let Some(complaint) = complaints.first() {
         return Err((Fault::Configuration, complaint.clone()));
     }
@@ -113,24 +115,37 @@ fn configuration(root: &Path, config: &Config, complaints: &[Complaint]) -> Chec
     Ok(())
 }
 
+/// The timer alone starts nothing.
+fn backstop(root: &Path) -> Result<(), String> {
+    enabled(root, "curfew-backstop.timer")?;
+    if is_installed(root, "curfew-backstop.service") {
+        Ok(())
+    } else {
+        Err("curfew-backstop.service is not installed".into())
+    }
+}
+
+fn is_installed(root: &Path, unit: &str) -> bool {
+    UNIT_DIRS.iter().any(|dir| root.join(dir).join(unit).symlink_metadata().is_ok())
+}
+
 /// `systemctl enable` is a link in a `.wants` directory.
 fn enabled(root: &Path, unit: &str) -> Result<(), String> {
-    let there = UNIT_DIRS.iter().any(|dir| root.join(dir).join(unit).symlink_metadata().is_ok());
     let wanted = UNIT_DIRS.iter().filter_map(|dir| fs::read_dir(root.join(dir)).ok()).flatten().flatten();
     let linked = wanted
         .filter(|entry| entry.path().extension().is_some_and(|ext| ext == "wants" || ext == "requires"))
         .any(|wants| wants.path().join(unit).symlink_metadata().is_ok());
-    match (there, linked) {
+    match (is_installed(root, unit), linked) {
         (true, true) => Ok(()),
         (true, false) => Err(format!("installed but not enabled: systemctl enable {unit}")),
         (false, _) => Err(format!("{unit} is not installed")),
     }
 }
 
-/// machine-id(5): an image must ship it empty, or with the word `uninitialized`.
+/// machine-id(5): an image must ship it empty, or with the word `uninitialized`. A machine that has booted has one.
 fn machine_id(root: &Path) -> Checked {
     match fs::read_to_string(root.join("etc/machine-id")) {
-        Ok(id) if !matches!(id.trim(), "" | "uninitialized") => {
+        Ok(id) if root != Path::new("/") && !matches!(id.trim(), "" | "uninitialized") => {
             Err((Fault::MachineId, "empty /etc/machine-id before the image is taken".into()))
         }
         _ => Ok(()),
@@ -138,6 +153,10 @@ fn machine_id(root: &Path) -> Checked {
 }
 
 fn ledger(root: &Path, config: &Config) -> Checked {
+    if root == Path::new("/") {
+        // A machine in use has one.
+        return Ok(());
+    }
     let dir = inside(root, &config.state_dir);
     match fs::read_dir(&dir).map(|mut entries| entries.next().is_some()) {
         Ok(true) => Err((Fault::Ledger, format!("remove what is in {}", config.state_dir.display()))),

@@ -134,7 +134,7 @@ impl Reason {
                 "the agent would delete another server than this Node's providerID: was the Node object copied?"
             }
             Self::IdentityUnproven => {
-                "label the server curfew.dev/managed-by=curfew at the provider; `curfew-agent status` on the node says what is missing"
+                "the notes in the heartbeat say why; mostly the server lacks the label curfew.dev/managed-by=curfew at the provider"
             }
             Self::AuthorityDenied => {
                 "give the node a token with read and write access to the server's own project"

@@ -8,7 +8,7 @@
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::duration;
+use crate::{Note, duration};
 
 /// One beat.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,56 +102,6 @@ pub struct Backstop {
     pub at: Option<Timestamp>,
     /// What its own probe of the credential found.
     pub authority: Authority,
-}
-
-/// What a person should know about the machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Note {
-    /// A provider answered 404 for our own server while it was being deleted: the token is of another project.
-    AliveButNotFound,
-    /// The server belongs to a cluster-autoscaler: it will not be deleted, and never counts as armed.
-    Autoscaled,
-    /// A step of the cluster's clock is being confirmed before it counts.
-    ClusterTimeStepping,
-    /// A flag was wrong; its built-in value is in force.
-    ConfigInvalid,
-    /// The credential's file cannot be read.
-    CredentialUnreadable,
-    /// The deadline first came when it was already past: firing waits 60 s for a replacement.
-    DeadlineInThePast,
-    /// `curfew.dev/deadline-for` names another server.
-    DeadlineForAnotherServer,
-    /// The deadline is more than 400 days away.
-    DeadlineTooFar,
-    /// The deadline is before 2020.
-    DeadlineTooEarly,
-    /// The deadline is not a time.
-    DeadlineUnparsable,
-    /// The annotation was there and is gone; the last good deadline stands.
-    DeadlineVanished,
-    /// First arming without a ledger: nothing is fired yet.
-    FirstArming,
-    /// DMI and metadata name different servers.
-    IdentityConflict,
-    /// The ledger was written by another machine (a clone) and is not used.
-    LedgerAlien,
-    /// The ledger was torn; the other generation, or none, is used.
-    LedgerTorn,
-    /// The ledger cannot be written: a reboot would forget the deadline.
-    LedgerUnwritable,
-    /// Memory could not be locked.
-    MemoryNotLocked,
-    /// The server does not carry `curfew.dev/managed-by=curfew`: it did not consent to be deleted.
-    NotManaged,
-    /// Everything runs and nothing will be deleted.
-    ObserveOnly,
-    /// Delete protection is on; it is lifted when firing.
-    Protected,
-    /// A certificate was outside its dates and was accepted, since nothing else was wrong with it.
-    TlsDatesIgnored,
-    /// A note of a newer agent.
-    #[serde(other)]
-    Unknown,
 }
 
 impl Heartbeat {

@@ -20,9 +20,11 @@ pub mod deadline;
 pub mod duration;
 pub mod heartbeat;
 pub mod label;
+pub mod note;
 pub mod policy;
 
 pub use condition::{Assessment, Expected, Freshness, Reason};
 pub use deadline::{Deadline, Instruction, Refusal};
-pub use heartbeat::{Authority, Backstop, Cause, Heartbeat, Identity, Note, Phase};
+pub use heartbeat::{Authority, Backstop, Cause, Heartbeat, Identity, Phase};
+pub use note::Note;
 pub use policy::Watchdog;

@@ -41,7 +41,9 @@ pub enum Outcome {
         after: Option<Duration>,
     },
     /// 404 for a server that is alive: the token is of another project. Alarm, and keep trying.
-    #[error("the token is of another project")]
+    #[error(
+        "the provider does not know this server: it is just being deleted, or the token is of another project"
+    )]
     WrongProject,
 }
 

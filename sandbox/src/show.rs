@@ -96,11 +96,12 @@ fn armed(sights: &[Sight]) -> bool {
 }
 
 const INTRODUCTION: &str = "\
-curfew: when the deadline passes, the machine is gone; and at every moment before, anyone can see whether it will be.
-Below: a loopback cloud with rented servers, a loopback cluster, and real processes: a controller, and on each server an
-agent and a backstop. The times are those of the cloud's own ledger.";
+curfew: when the deadline passes, the machine is gone; and at every moment
+before, anyone can see whether it will be. Below: a loopback cloud with rented
+servers, a loopback cluster, and real processes: a controller, and on each
+server an agent and a backstop. The times are those of the cloud's own ledger.";
 
-const GONE: &str = "\n3. Gone, with nobody left to ask for it. Next: sandbox --all plays every failure, sandbox up leaves it running.";
+const GONE: &str = "\n3. Gone, with nobody left to ask for it. Next:\n   cargo run --release -p sandbox -- --all   plays every failure,\n   cargo run --release -p sandbox -- up      leaves it running.";
 
 const FRAME: Duration = Duration::from_millis(100);
 const PATIENCE: Duration = Duration::from_mins(1);

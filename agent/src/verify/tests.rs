@@ -28,6 +28,7 @@ fn image() -> tempfile::TempDir {
     }
     fs::write(path("usr/local/bin/curfew-agent"), elf(machine(), 1)).unwrap();
     fs::write(path("etc/machine-id"), "").unwrap();
+    fs::write(path("etc/systemd/system/curfew-backstop.service"), "").unwrap();
     for (unit, target) in [("curfew-agent.service", "multi-user"), ("curfew-backstop.timer", "timers")] {
         fs::write(path("etc/systemd/system").join(unit), "").unwrap();
         symlink(format!("../{unit}"), path(&format!("etc/systemd/system/{target}.target.wants/{unit}")))
@@ -53,7 +54,9 @@ fn a_good_image_passes() {
 #[test]
 fn each_fault_has_its_own_exit_code() {
     type Break = fn(&Path);
-    let breaks: [(u8, Break); 9] = [
+    let breaks: [(u8, Break); 11] = [
+        (10, |root| fs::remove_file(root.join("usr/local/bin/curfew-agent")).unwrap()),
+        (15, |root| fs::remove_file(root.join("etc/systemd/system/curfew-backstop.service")).unwrap()),
         (10, |root| fs::write(root.join("usr/local/bin/curfew-agent"), "#!/bin/sh").unwrap()),
         (10, |root| fs::write(root.join("usr/local/bin/curfew-agent"), &elf(machine(), 1)[..60]).unwrap()),
         (11, |root| fs::write(root.join("usr/local/bin/curfew-agent"), elf(machine(), 3)).unwrap()),
@@ -81,4 +84,11 @@ fn each_fault_has_its_own_exit_code() {
 fn an_option_that_makes_no_sense_fails_the_image_though_the_agent_would_run_on() {
     let options = Options { max_lifetime: Some("forever".into()), ..Options::default() };
     assert_eq!(code(&image(), &options), expected(13));
+}
+
+#[test]
+fn an_image_that_is_not_there_fails() {
+    let (config, complaints) = Config::from_options(&Options::default());
+    let code = verify(Path::new("/nonexistent"), &config, &complaints);
+    assert_eq!(format!("{code:?}"), expected(10));
 }

@@ -37,13 +37,13 @@ pub enum Scenario {
     #[value(name = "F1")]
     F1,
     /// The agent is killed: shown in time.
-    #[value(name = "F2-seen")]
+    #[value(name = "F2-seen", alias = "F2")]
     F2Seen,
     /// Controller and agent are killed: the backstop fires.
     #[value(name = "F3")]
     F3,
     /// The machine's token loses its right to write: shown in time.
-    #[value(name = "F4-seen")]
+    #[value(name = "F4-seen", alias = "F4")]
     F4Seen,
     /// The ledger cannot be written, and the agent is killed and started again.
     #[value(name = "F8")]
