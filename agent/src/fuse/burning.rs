@@ -8,7 +8,7 @@ use curfew_contract::Cause;
 use curfew_provider::Outcome;
 use tokio::sync::watch;
 
-use super::{CONFIRM_WITHIN, ClusterClock, Fuse, RESPITE, Tell, Verdict, verdict};
+use super::{CONFIRM_WITHIN, ClusterClock, Fuse, RESPITE, STEP, Tell, Verdict, verdict};
 use crate::{
     clocks,
     fire::Weapon,
@@ -116,7 +116,7 @@ impl Burning {
 
     /// Takes one message into account.
     pub(super) fn take(&mut self, what: Tell, now: Reading) {
-        let Restored { fuse, clock, .. } = &mut self.state;
+        let Restored { fuse, clock, born, .. } = &mut self.state;
         match what {
             Tell::Equip(weapon) => self.weapon = Some(weapon),
             Tell::Restore(state) => self.state = *state,
@@ -126,9 +126,12 @@ impl Burning {
             }
             Tell::Machine(machine) => self.machine = machine,
             Tell::Answered(answer) => {
-                let first = !clock.is_authenticated();
+                let before = clock.is_authenticated().then(|| clock.offset(now));
                 clock.answered(answer, now);
-                if first {
+                if before.is_none_or(|before| clock.offset(now).ahead_of(before).magnitude() > STEP) {
+                    // What was concluded from a wrong time must not outlive it.
+                    fuse.reconsider(clock, now);
+                    *born = born.filter(|_| before.is_none());
                     self.date_lifetime(now);
                 }
             }
