@@ -75,7 +75,7 @@ pub(super) struct Burning {
 }
 
 /// What is worth a new record at once.
-type Recorded = (Option<Wall>, Boot, Machine, bool);
+type Recorded = (Option<Wall>, Boot, Machine, bool, Option<Wall>);
 
 impl Burning {
     /// A fuse with nothing but a lifetime.
@@ -225,9 +225,9 @@ impl Burning {
 
     /// What the ledger should hold from now on, if that has changed or is a minute old.
     fn record_due(&mut self, now: Boot) -> Option<Record> {
-        let fuse = &self.state.fuse;
-        let key =
-            (self.deadline_wall(), fuse.lifetime, self.machine.clone(), self.state.clock.is_authenticated());
+        let Restored { fuse, clock, born, .. } = &self.state;
+        let (machine, deadline) = (self.machine.clone(), self.deadline_wall());
+        let key = (deadline, fuse.lifetime, machine, clock.is_authenticated(), *born);
         if self.recorded.as_ref().is_some_and(|(last, at)| *last == key && now.since(*at) < RECORD_EVERY) {
             return None;
         }

@@ -314,6 +314,7 @@ fn what_was_concluded_from_a_first_answer_with_a_wrong_date_does_not_outlive_it(
         for at in [20_000, 30_000, 50_000] {
             hears(&mut burning, at, 0);
         }
+        let _ = burning.record_due(Boot::from_millis(79_000));
         hears(&mut burning, 80_000, 0);
         let held = burning.state.fuse.deadline.unwrap();
         assert!(
@@ -323,5 +324,6 @@ fn what_was_concluded_from_a_first_answer_with_a_wrong_date_does_not_outlive_it(
         let off = burning.state.born.unwrap().since(Wall::from_millis(EPOCH)).magnitude();
         assert!(off <= Span::from_secs(2), "born {off} off");
         assert_eq!(burning.state.fuse.lifetime, Boot::from_millis(LIFETIME));
+        assert!(burning.record_due(Boot::from_millis(81_000)).is_some(), "and the ledger says so at once");
     }
 }
