@@ -109,6 +109,25 @@ fn no_process_outlives_a_sandbox_that_is_killed() {
     panic!("still running: {children:?}");
 }
 
+#[test]
+fn a_sandbox_whose_terminal_is_closed_leaves_no_files() {
+    let files = tempfile::tempdir().unwrap();
+    let mut sandbox = Command::new(env!("CARGO_BIN_EXE_testbed"))
+        .arg("up")
+        .env("TMPDIR", files.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut first = [0_u8; 16];
+    sandbox.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    let id = nix::unistd::Pid::from_raw(i32::try_from(sandbox.id()).unwrap());
+    nix::sys::signal::kill(id, nix::sys::signal::Signal::SIGHUP).unwrap();
+    sandbox.wait().unwrap();
+    let left: Vec<_> = std::fs::read_dir(files.path()).unwrap().flatten().map(|entry| entry.path()).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
 /// Whoever adopts an orphan may be slow to reap it.
 fn is_zombie(id: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();

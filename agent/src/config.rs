@@ -32,8 +32,9 @@ pub struct Config {
     pub kubeconfigs: Vec<PathBuf>,
     /// The Node's name, if given.
     pub node_name: Option<String>,
-    /// The lifetime.
-    pub max_lifetime: Span,
+    /// The lifetime, if one was given that makes sense. Without one a first arming takes [`BUILT_IN_LIFETIME`], and a
+    /// ledger's stands: a typing error, or an option that only the agent's unit has, must not end a machine that lives.
+    pub max_lifetime: Option<Span>,
     /// Time between heartbeats.
     pub heartbeat: Span,
     /// Time between probes of the token.
@@ -53,20 +54,19 @@ impl Config {
     #[must_use]
     pub fn from_options(options: &Options) -> (Self, Vec<Complaint>) {
         let mut complaints = Vec::new();
-        let mut span =
-            |name: &str, given: &Option<String>, (least, most): (Span, Span), built_in: Span| match given {
-                None => built_in,
-                Some(text) => bounded(text, least, most).unwrap_or_else(|why| {
-                    complaints.push(format!("--{name}: {why}; {built_in} is in force"));
-                    built_in
-                }),
-            };
-        let max_lifetime = span(
+        let mut given = |name: &str, text: &Option<String>, (least, most): (Span, Span), else_: &str| {
+            let complain = |why| complaints.push(format!("--{name}: {why}; {else_} is in force"));
+            text.as_ref().and_then(|text| bounded(text, least, most).map_err(complain).ok())
+        };
+        let max_lifetime = given(
             "max-lifetime",
             &options.max_lifetime,
             (SHORTEST_LIFETIME, LONGEST_LIFETIME),
-            BUILT_IN_LIFETIME,
+            &format!("the ledger's, or {BUILT_IN_LIFETIME},"),
         );
+        let mut span = |name: &str, text: &Option<String>, within: (Span, Span), built_in: Span| {
+            given(name, text, within, &built_in.to_string()).unwrap_or(built_in)
+        };
         let heartbeat = span("heartbeat", &options.heartbeat, (SECOND, minutes(5)), Span::from_secs(30));
         let probe = span("probe", &options.probe, (SECOND, hours(24)), hours(1));
         let first_hold = span("first-hold", &options.first_hold, (Span::ZERO, minutes(10)), minutes(10));
@@ -96,7 +96,7 @@ impl Config {
             max_lifetime,
             heartbeat,
             probe,
-            first_hold: first_hold.min(max_lifetime),
+            first_hold: first_hold.min(max_lifetime.unwrap_or(BUILT_IN_LIFETIME)),
             run_dir: path(&options.run_dir, "/run/curfew"),
             state_dir: path(&options.state_dir, "/var/lib/curfew"),
             observe: options.observe.as_deref().is_some_and(is_yes),
@@ -165,7 +165,7 @@ mod tests {
         for text in ["", "never", "0s", "-5m", "99999h", "5", "1e3h"] {
             let options = Options { max_lifetime: Some(text.into()), ..Options::default() };
             let (config, complaints) = Config::from_options(&options);
-            assert_eq!(config.max_lifetime, BUILT_IN_LIFETIME, "{text}");
+            assert_eq!(config.max_lifetime, None, "{text}");
             assert!(complaints.len() == 1 && complaints[0].contains("--max-lifetime"), "{complaints:?}");
         }
     }
@@ -179,7 +179,7 @@ mod tests {
             ..Options::default()
         };
         let (config, complaints) = Config::from_options(&options);
-        assert_eq!(config.max_lifetime, hours(2));
+        assert_eq!(config.max_lifetime, Some(hours(2)));
         assert_eq!(config.endpoint, hetzner::ENDPOINT);
         assert_eq!(complaints.len(), 2);
     }

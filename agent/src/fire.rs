@@ -135,7 +135,7 @@ impl Weapon {
 fn next(result: &Result<Outcome, Misfire>) -> Next {
     match result {
         Ok(Outcome::Locked | Outcome::Protected) => Next::WhenUnlocked,
-        Err(Misfire::Refused(_)) => Next::After(REFUSED_DELAY),
+        Err(Misfire::Refused(Unproven::NoConsent(_))) => Next::After(REFUSED_DELAY),
         Ok(Outcome::Retry { after: Some(asked) }) => {
             Next::After((*asked).clamp(SHORTEST_WAIT, LONGEST_DELAY))
         }

@@ -97,9 +97,10 @@ fn take_up(config: &Config, parts: &Parts, fuse: &FuseHandle, mut notes: Vec<Not
 }
 
 fn first_arming(config: &Config, now: Reading) -> Restored {
-    let mut fuse = Fuse::lit(now.boot.plus(config.max_lifetime), now.suspended);
+    let max_lifetime = config.max_lifetime.unwrap_or(BUILT_IN_LIFETIME);
+    let mut fuse = Fuse::lit(now.boot.plus(max_lifetime), now.suspended);
     fuse.hold_until = Some(now.boot.plus(config.first_hold));
-    Restored { fuse, clock: ClusterClock::guessing(None), born: None, max_lifetime: config.max_lifetime }
+    Restored { fuse, clock: ClusterClock::guessing(None), born: None, max_lifetime }
 }
 
 async fn stay(

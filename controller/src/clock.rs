@@ -1,7 +1,8 @@
 //! The cluster's time: the API server's `Date`, carried between answers by `CLOCK_BOOTTIME`.
 //!
-//! The only file that reads a clock. The machine's own wall clock is never asked: one that is wrong must not move
-//! a deadline. One API server of several may be wrong too, so a step counts only once it has been confirmed.
+//! The only file that reads a clock. The machine's own wall clock never supplies the time: one that is wrong must not
+//! move a deadline. One API server of several may be wrong too, so a step counts only once it has been confirmed, and
+//! so does a first answer that this machine's own clock contradicts: until then nothing that needs a time is decided.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -55,7 +56,7 @@ impl ClusterClock {
 
     /// Takes the `Date` of an answer that was just received.
     pub(crate) fn hear(&self, date: Timestamp) -> Heard {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).hear(date, uptime())
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).hear(date, uptime(), own())
     }
 }
 
@@ -78,9 +79,10 @@ struct Offset {
 }
 
 impl Offset {
-    fn hear(&mut self, date: Timestamp, up: Uptime) -> Heard {
+    /// `own`: what this machine's own wall clock says.
+    fn hear(&mut self, date: Timestamp, up: Uptime, own: Timestamp) -> Heard {
         let heard = date.duration_since(Timestamp::UNIX_EPOCH) - up.0;
-        let step = heard - self.current.unwrap_or(heard);
+        let step = self.current.map_or_else(|| date.duration_since(own), |current| heard - current);
         if step.abs() <= SMALL {
             *self = Self { current: Some(heard), doubted: None };
             return Heard::Followed;
@@ -110,6 +112,12 @@ fn uptime() -> Uptime {
     Uptime(read.ok().and_then(|up| up.try_into().ok()).unwrap_or_default())
 }
 
+fn own() -> Timestamp {
+    let read = clock_gettime(ClockId::CLOCK_REALTIME).map(std::time::Duration::from);
+    let since = read.ok().and_then(|since| SignedDuration::try_from(since).ok()).unwrap_or_default();
+    Timestamp::UNIX_EPOCH.saturating_add(since).unwrap_or(Timestamp::MAX)
+}
+
 const SMALL: SignedDuration = SignedDuration::from_secs(5);
 const CONFIRMED_AFTER: SignedDuration = SignedDuration::from_secs(60);
 
@@ -121,7 +129,7 @@ mod tests {
 
     fn hear(offset: &mut Offset, up: i64, step: i64) -> Heard {
         let up = SignedDuration::from_secs(up);
-        offset.hear(DATE + up + SignedDuration::from_secs(step), Uptime(up))
+        offset.hear(DATE + up + SignedDuration::from_secs(step), Uptime(up), DATE + up)
     }
 
     #[test]
@@ -151,6 +159,19 @@ mod tests {
         assert_eq!(hear(&mut offset, 60, -3600), Heard::Doubted(step));
         assert_eq!(hear(&mut offset, 80, -3600), Heard::Stepped(step));
         assert_eq!(hear(&mut offset, 81, -3599), Heard::Followed);
+    }
+
+    #[test]
+    fn a_first_answer_that_the_machines_own_clock_contradicts_must_be_confirmed() {
+        let mut offset = Offset::default();
+        let step = SignedDuration::from_secs(-3600);
+        assert_eq!(hear(&mut offset, 0, -3600), Heard::Doubted(step));
+        assert_eq!((hear(&mut offset, 20, 0), offset.current.is_some()), (Heard::Followed, true));
+        let mut offset = Offset::default();
+        for up in [0, 20, 40] {
+            assert_eq!((hear(&mut offset, up, -3600), offset.current), (Heard::Doubted(step), None));
+        }
+        assert_eq!(hear(&mut offset, 60, -3600), Heard::Stepped(step));
     }
 
     #[test]

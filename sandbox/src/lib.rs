@@ -63,10 +63,13 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     })
 }
 
+/// By a person, a supervisor, or a terminal that was closed.
 async fn interrupted() {
-    let Ok(mut terminate) = signal(SignalKind::terminate()) else { return std::future::pending().await };
+    let signals = (signal(SignalKind::terminate()), signal(SignalKind::hangup()));
+    let (Ok(mut terminate), Ok(mut hangup)) = signals else { return std::future::pending().await };
     tokio::select! {
         _ = terminate.recv() => {}
+        _ = hangup.recv() => {}
         _ = tokio::signal::ctrl_c() => {}
     }
 }

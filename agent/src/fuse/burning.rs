@@ -8,7 +8,7 @@ use curfew_contract::Cause;
 use curfew_provider::Outcome;
 use tokio::sync::watch;
 
-use super::{CONFIRM_WITHIN, ClusterClock, Fuse, RESPITE, Tell, Verdict, verdict};
+use super::{CONFIRM_WITHIN, ClusterClock, Fuse, RESPITE, STEP, Tell, Verdict, verdict};
 use crate::{
     clocks,
     fire::Weapon,
@@ -75,7 +75,7 @@ pub(super) struct Burning {
 }
 
 /// What is worth a new record at once.
-type Recorded = (Option<Wall>, Boot, Machine, bool);
+type Recorded = (Option<Wall>, Boot, Machine, bool, Option<Wall>);
 
 impl Burning {
     /// A fuse with nothing but a lifetime.
@@ -116,7 +116,7 @@ impl Burning {
 
     /// Takes one message into account.
     pub(super) fn take(&mut self, what: Tell, now: Reading) {
-        let Restored { fuse, clock, .. } = &mut self.state;
+        let Restored { fuse, clock, born, .. } = &mut self.state;
         match what {
             Tell::Equip(weapon) => self.weapon = Some(weapon),
             Tell::Restore(state) => self.state = *state,
@@ -126,9 +126,12 @@ impl Burning {
             }
             Tell::Machine(machine) => self.machine = machine,
             Tell::Answered(answer) => {
-                let first = !clock.is_authenticated();
+                let before = clock.is_authenticated().then(|| clock.offset(now));
                 clock.answered(answer, now);
-                if first {
+                if before.is_none_or(|before| clock.offset(now).ahead_of(before).magnitude() > STEP) {
+                    // What was concluded from a wrong time must not outlive it.
+                    fuse.reconsider(clock, now);
+                    *born = born.filter(|_| before.is_none());
                     self.date_lifetime(now);
                 }
             }
@@ -222,9 +225,9 @@ impl Burning {
 
     /// What the ledger should hold from now on, if that has changed or is a minute old.
     fn record_due(&mut self, now: Boot) -> Option<Record> {
-        let fuse = &self.state.fuse;
-        let key =
-            (self.deadline_wall(), fuse.lifetime, self.machine.clone(), self.state.clock.is_authenticated());
+        let Restored { fuse, clock, born, .. } = &self.state;
+        let (machine, deadline) = (self.machine.clone(), self.deadline_wall());
+        let key = (deadline, fuse.lifetime, machine, clock.is_authenticated(), *born);
         if self.recorded.as_ref().is_some_and(|(last, at)| *last == key && now.since(*at) < RECORD_EVERY) {
             return None;
         }

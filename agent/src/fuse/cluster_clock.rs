@@ -196,7 +196,7 @@ const DATE_RESOLUTION: Span = Span::from_millis(1000);
 const DRIFT: i64 = 5_000;
 
 /// A change by more than this is a step.
-const STEP: Span = Span::from_millis(5_000);
+pub(super) const STEP: Span = Span::from_millis(5_000);
 
 /// For how long a step must be confirmed.
 const STEP_CONFIRMED: Span = Span::from_millis(60_000);

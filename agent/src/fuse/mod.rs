@@ -19,6 +19,7 @@ mod verdict;
 use alarms::Alarms;
 use burning::Burning;
 pub use burning::View;
+use cluster_clock::STEP;
 pub use cluster_clock::{Answered, Bounds, ClusterClock};
 pub use held::{Held, LATER_AT_MOST, RESPITE};
 pub use thread::{FuseHandle, Tell, light};

@@ -112,6 +112,15 @@ impl Fuse {
         }
     }
 
+    /// Cluster time has stepped. A deadline that only looked past on the time before is an ordinary one.
+    pub fn reconsider(&mut self, clock: &ClusterClock, now: Reading) {
+        let offset = clock.offset(now);
+        self.deadline = self.deadline.map(|held| {
+            let ahead = held.respite && held.deadline.at(offset) > now.boot;
+            if ahead { Held::learnt(held.deadline, offset, now.boot) } else { held }
+        });
+    }
+
     /// A question that was asked then has been answered, and what is held is what the Node says, or the last good thing
     /// it said. An answer to a question from before a resume confirms nothing.
     pub fn confirm(&mut self, asked: Boot) {

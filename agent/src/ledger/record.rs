@@ -157,10 +157,10 @@ impl Record {
         }
     }
 
-    /// Rebuilds the fuse at a start. `max_lifetime` is the configured one, `boot_id` this boot's.
+    /// Rebuilds the fuse at a start. `max_lifetime` is the configured one, if any; `boot_id` this boot's.
     #[must_use]
-    pub fn restore(&self, max_lifetime: Span, boot_id: Option<&str>, now: Reading) -> Restored {
-        let max_lifetime = self.max_lifetime.min(max_lifetime);
+    pub fn restore(&self, max_lifetime: Option<Span>, boot_id: Option<&str>, now: Reading) -> Restored {
+        let max_lifetime = max_lifetime.map_or(self.max_lifetime, |given| given.min(self.max_lifetime));
         let same_boot = boot_id.is_some() && boot_id == self.boot_id.as_deref() && self.written <= now.boot;
         let spent_since = if same_boot { self.written } else { Boot::START };
         let left = Span::from_millis(max_lifetime.millis().saturating_sub(self.spent.millis()));

@@ -38,7 +38,7 @@ fn record(boot: &str, now: i64) -> Record {
 
 #[test]
 fn a_restart_in_the_same_boot_resets_nothing() {
-    let restored = record("a", 30_000).restore(DAY, Some("a"), reading(40_000, NOON));
+    let restored = record("a", 30_000).restore(Some(DAY), Some("a"), reading(40_000, NOON));
     assert_eq!(restored.fuse.lifetime, burning().fuse.lifetime);
     assert_eq!(restored.fuse.deadline, burning().fuse.deadline);
     assert!(restored.clock.is_authenticated());
@@ -47,7 +47,7 @@ fn a_restart_in_the_same_boot_resets_nothing() {
 
 #[test]
 fn a_reboot_goes_on_from_the_lifetime_that_was_spent() {
-    let restored = record("a", 3_610_000).restore(DAY, Some("b"), reading(5_000, NOON));
+    let restored = record("a", 3_610_000).restore(Some(DAY), Some("b"), reading(5_000, NOON));
     assert_eq!(restored.fuse.lifetime, Boot::START.plus(Span::from_secs(86_400 - 3600)));
     assert_eq!(restored.fuse.deadline.unwrap().deadline, Wall::from_millis(NOON + 600_000));
     assert!(!restored.clock.is_authenticated());
@@ -56,7 +56,7 @@ fn a_reboot_goes_on_from_the_lifetime_that_was_spent() {
 #[test]
 fn after_a_reboot_a_clock_that_says_1970_cannot_buy_more_than_the_time_powered_off() {
     let record = record("a", 320_000); // 300 s after NOON
-    let restored = record.restore(DAY, Some("b"), reading(5_000, 5_000));
+    let restored = record.restore(Some(DAY), Some("b"), reading(5_000, 5_000));
     assert_eq!(restored.fuse.deadline.unwrap().fires, Boot::from_millis(300_000));
 }
 
@@ -64,15 +64,27 @@ fn after_a_reboot_a_clock_that_says_1970_cannot_buy_more_than_the_time_powered_o
 fn an_upgrade_with_a_larger_lifetime_extends_nothing_and_a_smaller_one_counts() {
     let record = record("a", 30_000);
     let with = |max| record.restore(max, Some("a"), reading(40_000, NOON)).fuse.lifetime;
-    assert_eq!(with(Span::from_secs(10 * 86_400)), burning().fuse.lifetime);
-    assert_eq!(with(Span::from_secs(3600)), Boot::from_millis(10_000).plus(Span::from_secs(3600)));
+    assert_eq!(with(Some(Span::from_secs(10 * 86_400))), burning().fuse.lifetime);
+    let hour = Span::from_secs(3600);
+    assert_eq!(with(Some(hour)), Boot::from_millis(10_000).plus(hour));
+}
+
+#[test]
+fn a_lifetime_that_is_not_given_or_makes_no_sense_leaves_the_ledgers() {
+    let days = |n: i64| Span::from_secs(n * 86_400);
+    let ends = Boot::from_millis(10_000).plus(days(30));
+    let burning = Restored { fuse: Fuse::lit(ends, Span::ZERO), max_lifetime: days(30), ..burning() };
+    let after = Boot::from_millis(10_000).plus(days(5));
+    let record = Record::of(&burning, machine(), Some("a".into()), after);
+    let restored = record.restore(None, Some("a"), reading(after.millis(), NOON));
+    assert_eq!((restored.fuse.lifetime, restored.max_lifetime), (ends, days(30)));
 }
 
 #[test]
 fn a_ledger_of_an_unknown_boot_is_read_as_another_boots() {
     let mut record = record("a", 30_000);
     record.boot_id = None;
-    assert!(!record.restore(DAY, None, reading(40_000, NOON)).clock.is_authenticated());
+    assert!(!record.restore(Some(DAY), None, reading(40_000, NOON)).clock.is_authenticated());
 }
 
 #[test]
@@ -81,7 +93,7 @@ fn firing_is_final_across_restarts_and_reboots() {
     burning.fuse.firing = Some(curfew_contract::Cause::Deadline);
     let record = Record::of(&burning, machine(), Some("a".into()), Boot::from_millis(30_000));
     for boot in ["a", "b"] {
-        assert!(record.restore(DAY, Some(boot), reading(40_000, NOON)).fuse.firing.is_some());
+        assert!(record.restore(Some(DAY), Some(boot), reading(40_000, NOON)).fuse.firing.is_some());
     }
 }
 

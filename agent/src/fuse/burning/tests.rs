@@ -6,6 +6,8 @@
 use curfew_contract::Cause;
 use proptest::prelude::*;
 
+mod wrong_date;
+
 use super::super::Answered;
 use super::*;
 
@@ -217,7 +219,7 @@ impl World {
         let (mut burning, _) =
             Burning::new(now.boot.plus(Span::from_millis(LIFETIME)), Arc::new(BestTime::new()), now);
         if let Some(record) = &self.ledger {
-            burning.state = record.restore(Span::from_millis(LIFETIME), Some(&self.boot_id()), now);
+            burning.state = record.restore(Some(Span::from_millis(LIFETIME)), Some(&self.boot_id()), now);
         }
         self.burning = burning;
         self.has_read = false;

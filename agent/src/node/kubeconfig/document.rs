@@ -2,7 +2,7 @@
 //! lists of named entries are looked up by name.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
-use yaml_rust2::{Yaml, YamlLoader};
+use yaml_rust2::{Event, ScanError, Yaml, YamlLoader, parser::Parser};
 
 use super::KubeconfigError;
 
@@ -17,10 +17,12 @@ pub(super) struct Section<'d> {
 impl Document {
     /// The first YAML document; JSON is YAML.
     pub(super) fn parse(text: &str) -> Result<Self, KubeconfigError> {
-        let documents = YamlLoader::load_from_str(text).map_err(|error| KubeconfigError::NotYaml {
+        let not_yaml = |error: ScanError| KubeconfigError::NotYaml {
             line: error.marker().line(),
             column: error.marker().col() + 1,
-        })?;
+        };
+        bounded(text).map_err(not_yaml)?;
+        let documents = YamlLoader::load_from_str(text).map_err(not_yaml)?;
         let document = documents.into_iter().next().filter(Yaml::is_hash);
         document
             .map(Self)
@@ -42,6 +44,28 @@ impl Document {
         }
     }
 }
+
+/// Refuses what would exhaust the stack (nesting) or the memory (aliases of aliases) of whoever builds the document: an
+/// agent that ends over a broken file saves its machine. No kubeconfig is nested deeper, or has an alias.
+fn bounded(text: &str) -> Result<(), ScanError> {
+    let mut parser = Parser::new_from_str(text);
+    let mut depth = 0_u32;
+    loop {
+        let (event, marker) = parser.next_token()?;
+        match event {
+            Event::StreamEnd => return Ok(()),
+            Event::Alias(_) => return Err(ScanError::new(marker, "an alias")),
+            Event::SequenceStart(..) | Event::MappingStart(..) if depth == DEEPEST => {
+                return Err(ScanError::new(marker, "nested too deeply"));
+            }
+            Event::SequenceStart(..) | Event::MappingStart(..) => depth += 1,
+            Event::SequenceEnd | Event::MappingEnd => depth -= 1,
+            _ => {}
+        }
+    }
+}
+
+const DEEPEST: u32 = 64;
 
 impl Section<'_> {
     /// The name of a field, from the document's root.

@@ -176,3 +176,14 @@ fn a_token_file_is_read_anew_each_time() {
     fs::write(&path, "").unwrap();
     assert!(matches!(bearer.token(), Err(KubeconfigError::TokenFile(_, TokenFileError::NoToken(_)))));
 }
+
+#[test]
+fn a_kubeconfig_nested_without_end_or_full_of_aliases_is_refused_and_ends_no_agent() {
+    let bomb = (1..40).fold("a0: &a0 x\n".to_owned(), |text, n| {
+        let before = n - 1;
+        text + &format!("a{n}: &a{n} [*a{before}, *a{before}]\n")
+    });
+    for text in ["- ".repeat(200_000), "? ".repeat(200_000), "[".repeat(200_000), bomb] {
+        assert!(matches!(parse(&text), Err(KubeconfigError::NotYaml { .. })), "{}", &text[..40]);
+    }
+}
