@@ -85,7 +85,7 @@ impl Config {
         let config = Self {
             endpoint,
             metadata,
-            token: token(options),
+            token: token(options, &mut complaints),
             provider_ca: options.provider_ca.as_ref().map(PathBuf::from),
             dmi: path(&options.dmi, "/sys/class/dmi/id"),
             kubeconfigs: match &options.kubeconfig {
@@ -112,8 +112,14 @@ impl Config {
 }
 
 /// The token's file if one is named, else the variable if it is set, else the usual file.
-fn token(options: &Options) -> Source {
-    match &options.token_file {
+fn token(options: &Options, complaints: &mut Vec<Complaint>) -> Source {
+    let path = options.token_file.as_ref().filter(|path| path.starts_with('/'));
+    if options.token_file.is_some() && path.is_none() {
+        // It may be the token itself, so it is not repeated.
+        complaints
+            .push("--token-file: not an absolute path; what is used without the option is in force".into());
+    }
+    match path {
         Some(path) => Source::File(path.into()),
         None if std::env::var_os(TOKEN_VARIABLE).is_some() => Source::Variable(TOKEN_VARIABLE),
         None => Source::File(TOKEN_FILE.into()),
@@ -168,6 +174,13 @@ mod tests {
             assert_eq!(config.max_lifetime, None, "{text}");
             assert!(complaints.len() == 1 && complaints[0].contains("--max-lifetime"), "{complaints:?}");
         }
+    }
+
+    #[test]
+    fn a_token_in_the_place_of_its_files_path_is_never_repeated() {
+        let options = Options { token_file: Some("s3cr3t".into()), ..Options::default() };
+        let (config, complaints) = Config::from_options(&options);
+        assert!(complaints.len() == 1 && !format!("{config:?} {complaints:?}").contains("s3cr3t"));
     }
 
     #[test]

@@ -3,7 +3,13 @@
 //! The daemon leaves its last word in `/run`; this reads it, and falls back to the ledger where the daemon is silent.
 //! Reads only.
 
-use std::{fmt::Write, fs, io, path::Path, process::ExitCode};
+use std::{
+    fmt::Write as _,
+    fs,
+    io::{self, Write as _},
+    path::Path,
+    process::ExitCode,
+};
 
 use curfew_contract::{Assessment, Cause, Expected, Freshness, Heartbeat, Note, condition::assess};
 use jiff::SignedDuration;
@@ -129,7 +135,7 @@ pub fn status(config: &Config) -> ExitCode {
     let now = clocks::read();
     let boot_id = clocks::boot_id();
     if let Some(word) = LastWord::read(&config.run_dir, boot_id.as_deref()) {
-        print!("{}", word.screen(now));
+        say(&word.screen(now));
         let armed = word.verdict(now.boot).0 == "armed";
         return ExitCode::from(u8::from(!armed));
     }
@@ -155,8 +161,13 @@ pub fn status(config: &Config) -> ExitCode {
         ("what to do", "systemctl status curfew-agent".to_owned()),
         ("ledger", ledger),
     ];
-    print!("{}", table(&rows));
+    say(&table(&rows));
     ExitCode::from(2)
+}
+
+/// Whoever has closed standard output wants only the exit code.
+fn say(screen: &str) {
+    let _ = io::stdout().write_all(screen.as_bytes());
 }
 
 const fn clock_name(cause: Cause) -> &'static str {

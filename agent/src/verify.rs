@@ -4,6 +4,7 @@
 
 use std::{
     fs,
+    io::{self, Write},
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -46,14 +47,19 @@ pub fn verify(root: &Path, config: &Config, complaints: &[Complaint]) -> ExitCod
     let mut first = None;
     for (check, result) in faults {
         match result {
-            Ok(()) => println!("ok      {check}"),
+            Ok(()) => say(&format!("ok      {check}")),
             Err((fault, why)) => {
-                println!("FAILED  {check}: {why} (exit code {})", fault as u8);
+                say(&format!("FAILED  {check}: {why} (exit code {})", fault as u8));
                 first.get_or_insert(fault);
             }
         }
     }
     first.map_or(ExitCode::SUCCESS, |fault| ExitCode::from(fault as u8))
+}
+
+/// Whoever has closed standard output wants only the exit code.
+fn say(line: &str) {
+    let _ = writeln!(io::stdout(), "{line}");
 }
 
 type Checked = Result<(), (Fault, String)>;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{
     crd::{CapacityLease, CapacityLeaseStatus},
-    observe::{FINALIZER, Full, Lease},
+    observe::{FINALIZER, Full, Lease, Node},
 };
 
 /// Writes to the cluster.
@@ -81,15 +81,17 @@ impl Cluster {
         Ok((node.metadata.uid.unwrap_or_default(), full))
     }
 
-    /// Writes one condition of a Node. Strategic: a merge patch would replace the list, and with it `Ready`.
+    /// Writes one condition of a Node. Strategic: a merge patch would replace the list, and with it `Ready`. The UID
+    /// keeps it off a successor of the same name.
     pub(crate) async fn write_condition(
         &self,
-        node: &str,
+        node: &Node,
         condition: &core::NodeCondition,
     ) -> Result<(), Failure> {
-        let patch = json!({ "status": { "conditions": [condition] } });
+        let patch = json!({ "metadata": { "uid": node.uid }, "status": { "conditions": [condition] } });
         let nodes: Api<core::Node> = Api::all(self.client.clone());
-        let call = async { nodes.patch_status(node, &writer(), &Patch::Strategic(&patch)).await.map(drop) };
+        let call =
+            async { nodes.patch_status(&node.name, &writer(), &Patch::Strategic(&patch)).await.map(drop) };
         within("write the Node's condition", call).await
     }
 

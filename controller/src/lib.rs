@@ -32,10 +32,16 @@ mod status;
 mod terms;
 mod watch;
 
-use std::{error::Error, ffi::OsString, process::ExitCode};
+use std::{
+    error::Error,
+    ffi::OsString,
+    io::{self, Write},
+    process::ExitCode,
+};
 
 use clap::Parser;
 use kube::CustomResourceExt;
+use tracing_appender::non_blocking::WorkerGuard;
 
 use crate::args::{Cli, Command, LogFormat, RunArgs};
 
@@ -58,9 +64,10 @@ pub fn run_from<I: IntoIterator<Item = OsString>>(args: I) -> ExitCode {
     match dispatch(cli.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("curfew-controller: {error}");
             let causes = std::iter::successors(error.source(), |cause| (*cause).source());
-            causes.last().inspect(|root| eprintln!("  because: {root}"));
+            let because = causes.last().map(|root| format!("\n  because: {root}")).unwrap_or_default();
+            // Where standard error is closed, the exit code must do.
+            drop(writeln!(io::stderr(), "curfew-controller: {error}{because}"));
             ExitCode::FAILURE
         }
     }
@@ -68,10 +75,10 @@ pub fn run_from<I: IntoIterator<Item = OsString>>(args: I) -> ExitCode {
 
 fn dispatch(command: Command) -> Result<(), Box<dyn Error>> {
     match command {
-        Command::Crd => print!("{}", print_crd()?),
-        Command::Version => println!("curfew-controller {}", env!("CARGO_PKG_VERSION")),
+        Command::Crd => io::stdout().write_all(print_crd()?.as_bytes())?,
+        Command::Version => writeln!(io::stdout(), "curfew-controller {}", env!("CARGO_PKG_VERSION"))?,
         Command::Run(args) => {
-            log_to_stderr(&args)?;
+            let _written = log_to_stderr(&args)?;
             // Refused only if one is installed already, as in the sandbox's process.
             drop(rustls::crypto::ring::default_provider().install_default());
             tokio::runtime::Builder::new_multi_thread()
@@ -84,15 +91,22 @@ fn dispatch(command: Command) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn log_to_stderr(args: &RunArgs) -> Result<(), Box<dyn Error>> {
+/// Logs through a thread of its own, which drops lines when it cannot keep up: a log that nobody reads must not keep a
+/// deadline from being renewed. What is returned flushes the log when it is dropped.
+fn log_to_stderr(args: &RunArgs) -> Result<WorkerGuard, Box<dyn Error>> {
     let filter = tracing_subscriber::EnvFilter::try_new(&args.log)?;
-    let log =
-        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    let (writer, written) = tracing_appender::non_blocking(io::stderr());
+    let log = tracing_subscriber::fmt()
+        .log_internal_errors(false)
+        .with_env_filter(filter)
+        .with_writer(writer)
+        .with_target(false);
     match args.log_format {
         LogFormat::Text => log.try_init(),
         LogFormat::Json => log.json().try_init(),
     }
-    .map_err(|error| -> Box<dyn Error> { error })
+    .map_err(|error| -> Box<dyn Error> { error })?;
+    Ok(written)
 }
 
 /// The `CustomResourceDefinition` as YAML, as `deploy/crd.yaml` holds it.

@@ -98,7 +98,7 @@ fn due(lease: &Lease, up: Uptime) -> bool {
 
 async fn write(cluster: &Cluster, publication: &Publication) -> Result<(), Failure> {
     match publication {
-        Publication::Condition { node, condition } => cluster.write_condition(&node.name, condition).await,
+        Publication::Condition { node, condition } => cluster.write_condition(node, condition).await,
         Publication::Status { lease, status, .. } => cluster.write_status(lease, status).await,
         Publication::Finalizer { lease, hold } => cluster.finalize(lease, *hold).await,
     }
