@@ -11,6 +11,7 @@ pub(crate) const PROMISES: &[Promise] = promises![
     a_machine_whose_clock_is_three_hours_behind_is_gone_on_time,
     a_machine_whose_clock_is_three_hours_ahead_is_gone_on_time,
     an_api_server_whose_clock_jumps_for_a_moment_takes_no_machine_with_it,
+    a_controller_that_starts_beside_a_wrong_clock_writes_nothing_by_it,
 ];
 
 async fn a_machine_whose_clock_is_three_hours_behind_is_gone_on_time() -> Kept {
@@ -54,5 +55,27 @@ async fn an_api_server_whose_clock_jumps_for_a_moment_takes_no_machine_with_it()
     let beat = world.beats(machine, "a calm heartbeat", calm).await?;
     assert_eq!((beat.deadline_seen, beat.fires_at), (Some(deadline), Some(deadline)));
     assert!(world.deletes(machine).is_empty());
+    Ok(())
+}
+
+async fn a_controller_that_starts_beside_a_wrong_clock_writes_nothing_by_it() -> Kept {
+    for hours in [-3, 3] {
+        let mut world = World::armed(TESTBED).await?;
+        let node = world.machine().name.clone();
+        world.cluster().skew(SignedDuration::from_hours(hours));
+        world.start_controller()?;
+        world.lease("burst", "30m").await?;
+        sleep(secs(4)).await;
+        assert_eq!(world.api.deadline(&node).await?, None, "{hours} h");
+        world.cluster().skew(SignedDuration::ZERO);
+        let deadline = loop {
+            if let Some(deadline) = world.api.deadline(&node).await? {
+                break deadline;
+            }
+            sleep(secs(1)).await;
+        };
+        let ahead = deadline.duration_since(world.cluster().now());
+        assert!(ahead.is_positive() && ahead < SignedDuration::from_mins(1), "{hours} h: {deadline}");
+    }
     Ok(())
 }

@@ -2,10 +2,11 @@
 //!
 //! Options are texts here on purpose: a value that makes no sense must not keep `run` from arming.
 
-use std::ffi::OsString;
+use std::{collections::BTreeSet, ffi::OsString};
 
 use clap::{
-    Args, Parser, Subcommand,
+    Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand,
+    builder::Resettable,
     error::{ContextKind, ContextValue},
 };
 
@@ -114,9 +115,10 @@ pub type Complaint = String;
 #[must_use]
 pub fn lenient(args: &[OsString]) -> (Options, Vec<Complaint>) {
     let mut args = args.to_vec();
-    let mut complaints = Vec::new();
+    let (readable, mut complaints) = readable();
     loop {
-        match Cli::try_parse_from(&args).map(|cli| cli.command) {
+        let parsed = readable.clone().try_get_matches_from(&args);
+        match parsed.and_then(|matches| Cli::from_arg_matches(&matches)).map(|cli| cli.command) {
             Ok(Command::Run(options) | Command::Check(options)) => return (options, complaints),
             Ok(_) => return (Options::default(), complaints),
             Err(error) => {
@@ -128,6 +130,23 @@ pub fn lenient(args: &[OsString]) -> (Options, Vec<Complaint>) {
             }
         }
     }
+}
+
+/// The command line without the environment variables that are not text, and a complaint of each of them.
+fn readable() -> (clap::Command, Vec<Complaint>) {
+    let garbled =
+        |arg: &Arg| arg.get_env().and_then(std::env::var_os).is_some_and(|value| value.to_str().is_none());
+    let mut complaints = BTreeSet::new();
+    let command = Cli::command().mut_subcommands(|command| {
+        command.mut_args(|arg| {
+            if !garbled(&arg) {
+                return arg;
+            }
+            complaints.insert(format!("the environment variable of --{} is not text", arg.get_id()));
+            arg.env(Resettable::Reset)
+        })
+    });
+    (command, complaints.into_iter().collect())
 }
 
 /// Which argument an error is about: the one it names, or else the last, so that parsing always comes to an end.

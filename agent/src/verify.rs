@@ -33,36 +33,37 @@ pub enum Fault {
     Ledger = 17,
 }
 
-/// Checks the image or machine whose root directory is `root`.
+/// Checks the image or machine whose root directory is `root`, and prints what was found.
 #[must_use]
 pub fn verify(root: &Path, config: &Config, complaints: &[Complaint]) -> ExitCode {
-    let faults = [
+    let found = inspect(root, config, complaints);
+    for (check, result) in &found {
+        let line = match result {
+            Ok(()) => format!("ok      {check}"),
+            Err((fault, why)) => format!("FAILED  {check}: {why} (exit code {})", *fault as u8),
+        };
+        // Whoever has closed standard output wants only the exit code.
+        let _ = writeln!(io::stdout(), "{line}");
+    }
+    first_fault(&found).map_or(ExitCode::SUCCESS, |fault| ExitCode::from(fault as u8))
+}
+
+type Checked = Result<(), (Fault, String)>;
+
+fn inspect(root: &Path, config: &Config, complaints: &[Complaint]) -> [(&'static str, Checked); 6] {
+    [
         ("agent is static and for this processor", agent(root).and_then(|agent| binary(&agent))),
         ("options and the files they name", configuration(root, config, complaints)),
         ("curfew-agent.service enabled", enabled(root, "curfew-agent.service").map_err(|w| (Fault::Unit, w))),
         ("curfew-backstop.timer enabled", backstop(root).map_err(|why| (Fault::Backstop, why))),
         ("no baked machine-id", machine_id(root)),
         ("no baked ledger", ledger(root, config)),
-    ];
-    let mut first = None;
-    for (check, result) in faults {
-        match result {
-            Ok(()) => say(&format!("ok      {check}")),
-            Err((fault, why)) => {
-                say(&format!("FAILED  {check}: {why} (exit code {})", fault as u8));
-                first.get_or_insert(fault);
-            }
-        }
-    }
-    first.map_or(ExitCode::SUCCESS, |fault| ExitCode::from(fault as u8))
+    ]
 }
 
-/// Whoever has closed standard output wants only the exit code.
-fn say(line: &str) {
-    let _ = writeln!(io::stdout(), "{line}");
+fn first_fault(found: &[(&str, Checked)]) -> Option<Fault> {
+    found.iter().find_map(|(_, result)| result.as_ref().err()).map(|(fault, _)| *fault)
 }
-
-type Checked = Result<(), (Fault, String)>;
 
 /// The agent the image would run: in one of the places that the units name.
 fn agent(root: &Path) -> Result<PathBuf, (Fault, String)> {
