@@ -6,6 +6,7 @@
 use curfew_contract::Cause;
 use proptest::prelude::*;
 
+mod created;
 mod wrong_date;
 
 use super::super::Answered;
