@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::{CustomResource, KubeSchema};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// What the machines are wanted for, and for how long.
@@ -110,6 +110,7 @@ pub enum OnRelease {
 /// What is. Written by the controller only.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(transform = without_defaults)]
 pub struct CapacityLeaseStatus {
     /// When the controller took the lease on; `duration` counts from here. The API server's time.
     pub accepted_at: Option<Time>,
@@ -135,6 +136,7 @@ pub struct CapacityLeaseStatus {
 /// One machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(transform = without_defaults)]
 pub struct NodeStatus {
     /// Name of the Node.
     pub name: String,
@@ -155,6 +157,15 @@ pub struct NodeStatus {
     /// The Node is gone from the cluster.
     #[serde(skip_serializing_if = "is_false")]
     pub gone: bool,
+}
+
+/// What an absent field of a status means is for its reader to say: an API server that fills it in would say it for the
+/// controller. kube-apiserver 1.20 also refuses a definition with an empty text as a default.
+fn without_defaults(schema: &mut Schema) {
+    let properties = schema.get_mut("properties").and_then(serde_json::Value::as_object_mut);
+    for property in properties.into_iter().flatten().filter_map(|(_, property)| property.as_object_mut()) {
+        property.remove("default");
+    }
 }
 
 /// For display.
@@ -200,8 +211,18 @@ const DURATION: &str = r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$";
 
 #[cfg(test)]
 mod tests {
+    use kube::CustomResourceExt;
+
     use super::*;
     use crate::print_crd;
+
+    #[test]
+    fn nothing_is_filled_into_a_status() {
+        let definition = serde_json::to_value(CapacityLease::crd()).unwrap();
+        let schema = &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"];
+        assert!(schema["status"]["properties"]["nodes"].is_object());
+        assert!(!schema["status"].to_string().contains("\"default\""), "{}", schema["status"]);
+    }
 
     #[test]
     fn deploy_holds_the_crd_that_the_program_prints() {
