@@ -55,22 +55,28 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => return failed(&error),
     };
     runtime.block_on(async {
+        // Before anything is started that would be left behind.
+        let interrupted = interrupted();
         tokio::select! {
             result = cli.play() => result.unwrap_or_else(|error| failed(error.as_ref())),
             // Returning drops the stages, and with them every process.
-            () = interrupted() => ExitCode::from(130),
+            () = interrupted => ExitCode::from(130),
         }
     })
 }
 
-/// By a person, a supervisor, or a terminal that was closed.
-async fn interrupted() {
-    let signals = (signal(SignalKind::terminate()), signal(SignalKind::hangup()));
-    let (Ok(mut terminate), Ok(mut hangup)) = signals else { return std::future::pending().await };
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = hangup.recv() => {}
-        _ = tokio::signal::ctrl_c() => {}
+/// By a person, a supervisor, or a terminal that was closed. From this call on, not from its first poll.
+fn interrupted() -> impl Future<Output = ()> {
+    let signals = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
+    async move {
+        let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = signals else {
+            return std::future::pending().await;
+        };
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
     }
 }
 
