@@ -31,6 +31,7 @@ pub fn compose(
     view: &View,
     standing: &Standing,
     backstop: Option<backstop::Left>,
+    draining: bool,
     notes: impl IntoIterator<Item = Note>,
     now: Reading,
 ) -> Heartbeat {
@@ -59,7 +60,11 @@ pub fn compose(
         authority: standing.authority_at(now.boot, config.probe),
         backstop: backstop.map(|left| Backstop { at: cluster(left.at), authority: left.authority }),
         clock_skew: view.skew.map(|skew| skew.to_string()),
-        phase: if view.firing { Phase::Firing } else { Phase::Armed },
+        phase: match (view.firing, draining) {
+            (true, _) => Phase::Firing,
+            (false, true) => Phase::Draining,
+            (false, false) => Phase::Armed,
+        },
         notes: notes.into_iter().collect(),
         agent: env!("CARGO_PKG_VERSION").to_owned(),
     }
@@ -75,6 +80,8 @@ pub struct Pulse<'a> {
     pub standing: watch::Receiver<Standing>,
     /// The deadline's refusals.
     pub follower: &'a Follower,
+    /// Whether work is being moved away.
+    pub draining: watch::Receiver<bool>,
     /// What was wrong from the start.
     pub notes: Vec<Note>,
     /// Which boot this is.
@@ -95,9 +102,17 @@ impl Pulse<'_> {
 
     fn compose_from(&self, view: &View) -> Heartbeat {
         let ignored = self.parts.dates_ignored().then_some(Note::TlsDatesIgnored);
-        let notes = self.notes.iter().copied().chain(self.follower.note()).chain(ignored);
+        let notes = self.notes.iter().copied().chain(self.follower.notes()).chain(ignored);
         let left = self.backstop();
-        compose(self.config, view, &self.standing.borrow(), left, notes, clocks::read())
+        compose(
+            self.config,
+            view,
+            &self.standing.borrow(),
+            left,
+            *self.draining.borrow(),
+            notes,
+            clocks::read(),
+        )
     }
 
     fn backstop(&self) -> Option<backstop::Left> {
@@ -160,12 +175,14 @@ impl Pulse<'_> {
     /// Returns once the next beat would say something that nobody should wait for.
     async fn changed(&self, said: Said) {
         let (mut view, mut standing) = (self.fuse.view.clone(), self.standing.clone());
+        let mut draining = self.draining.clone();
         loop {
             let (looked, stood) = (view.borrow_and_update().clone(), standing.borrow_and_update().clone());
             let now = Said {
                 identity: stood.identity,
                 authority: stood.authority_at(looked.now.boot, self.config.probe),
                 firing: looked.firing,
+                draining: *draining.borrow_and_update() && !looked.firing,
                 has_deadline: looked.deadline.is_some(),
                 has_backstop: self.backstop().is_some(),
             };
@@ -176,6 +193,7 @@ impl Pulse<'_> {
             tokio::select! {
                 _ = view.changed() => {}
                 _ = standing.changed() => {}
+                _ = draining.changed() => {}
             }
         }
     }
@@ -187,6 +205,7 @@ struct Said {
     identity: curfew_contract::Identity,
     authority: curfew_contract::Authority,
     firing: bool,
+    draining: bool,
     has_deadline: bool,
     has_backstop: bool,
 }
@@ -197,6 +216,7 @@ impl Said {
             identity: beat.identity,
             authority: beat.authority,
             firing: beat.phase == Phase::Firing,
+            draining: beat.phase == Phase::Draining,
             has_deadline: beat.deadline_seen.is_some(),
             has_backstop: beat.backstop.is_some(),
         }
