@@ -130,7 +130,10 @@ impl<'a> Drainer<'a> {
             Err(error) => Err(error),
         };
         pause.unwrap_or_else(|error| {
-            tracing::warn!(error = journal::chain(&error), "work cannot be moved away yet; the fuse burns on");
+            tracing::warn!(
+                error = journal::chain(&error),
+                "work cannot be moved away yet; the fuse burns on"
+            );
             wait_after(&error, self.left())
         })
     }

@@ -28,7 +28,11 @@ pub fn fate(pod: &Pod, end: Wall, now: Wall) -> Fate {
     let left = (end.since(now).millis() - MARGIN.millis()) / 1000;
     let shortest = left.max(1);
     // A period can only be made shorter. Zero would mean that nobody waits for the kubelet to stop the containers.
-    if gone_by > end.plus(MARGIN.reversed()) && shortest < period { Fate::Hurry(shortest) } else { Fate::Leaves }
+    if gone_by > end.plus(MARGIN.reversed()) && shortest < period {
+        Fate::Hurry(shortest)
+    } else {
+        Fate::Leaves
+    }
 }
 
 /// What a kubelet needs to report that a pod has stopped.

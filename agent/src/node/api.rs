@@ -192,9 +192,7 @@ impl Ask {
 
     /// A change of the Node, answered with its metadata.
     pub(super) fn merge(node: &NodeName, patch: &serde_json::Value) -> Self {
-        Self::new(Method::PATCH, path(node))
-            .partial()
-            .with("application/merge-patch+json", patch.to_string())
+        Self::new(Method::PATCH, path(node)).partial().with("application/merge-patch+json", patch.to_string())
     }
 
     pub(super) fn with(mut self, content_type: &'static str, body: String) -> Self {

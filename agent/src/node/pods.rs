@@ -85,7 +85,8 @@ pub(super) fn page(body: &[u8]) -> Result<Page, ApiError> {
 
 impl Metadata {
     fn pod(self) -> Pod {
-        let is_daemon = self.owner_references.iter().any(|owner| owner.controller && owner.kind == "DaemonSet");
+        let is_daemon =
+            self.owner_references.iter().any(|owner| owner.controller && owner.kind == "DaemonSet");
         Pod {
             is_the_machines: is_daemon || self.annotations.contains_key(MIRROR),
             // A pod that is being deleted without a period is gone with the next look.
