@@ -7,6 +7,7 @@ mod authority;
 mod clocks;
 mod controller;
 mod documents;
+mod drain;
 mod firing;
 mod identity;
 mod leaks;
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
         clocks::PROMISES,
         controller::PROMISES,
         documents::PROMISES,
+        drain::PROMISES,
         firing::PROMISES,
         identity::PROMISES,
         leaks::PROMISES,
