@@ -1,16 +1,16 @@
 //! Work is moved away before the machine goes: when it is near its end, and then only.
 
-use curfew_contract::{Heartbeat, Note, Phase, annotation};
-use curfew_sandbox::machine::Machine;
+mod node;
+mod pods;
+
+use curfew_contract::{Note, Phase, annotation};
 use curfew_tests::{Kept, Promise, World, is_in_time, promises, secs, told, without_backstop};
-use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::time::sleep;
 
 use crate::TESTBED;
+use node::{cordon, cordoned, draining, is_uncordoned, lease, near, text, until};
 use pods::{add, allow, budget, evictions, runs, slow};
-
-mod pods;
 
 pub(crate) const PROMISES: &[Promise] = promises![
     work_moves_when_the_controller_is_dead,
@@ -237,7 +237,8 @@ async fn observe_moves_no_work() -> Kept {
     add(&world, "web", &json!({})).await?;
     let deadline = near(&world).await?;
     until(&world, deadline, 2).await;
-    untouched(&world)
+    assert!(is_untouched(&world));
+    Ok(())
 }
 
 async fn a_machine_without_consent_keeps_its_work() -> Kept {
@@ -250,7 +251,8 @@ async fn a_machine_without_consent_keeps_its_work() -> Kept {
     add(&world, "web", &json!({})).await?;
     let deadline = near(&world).await?;
     until(&world, deadline, 2).await;
-    untouched(&world)
+    assert!(is_untouched(&world));
+    Ok(())
 }
 
 /// Up to its deadline.
@@ -262,59 +264,7 @@ async fn keeps_its_work(world: &World) -> Kept {
     Ok(())
 }
 
-fn untouched(world: &World) -> Kept {
-    assert!(runs(world, "web") && !cordoned(world) && evictions(world).is_empty());
-    assert!(text(world, annotation::CORDONED_FOR).is_none());
-    Ok(())
-}
-
-/// A deadline 32 s away, and a grace of half of that: no less is left when it is learnt.
-async fn near(world: &World) -> Result<Timestamp, Box<dyn std::error::Error + Send + Sync>> {
-    world.annotate(world.machine(), annotation::GRACE, Some("16s"))?;
-    let deadline = world.deadline_in(world.machine(), 33).await?;
-    Ok(deadline)
-}
-
-/// Renewed each 10 s, with 24 s to spare and 12 s for moving its work.
-async fn lease(world: &World, duration: &str) -> Kept {
-    let spec = json!({
-        "duration": duration,
-        "watchdog": {"renewInterval": "10s", "slack": "24s", "grace": "12s"},
-        "adopt": {"nodeSelector": {"pool": "test"}},
-    });
-    Ok(world.api.add_lease("burst", &spec).await?)
-}
-
-async fn is_uncordoned(world: &World) -> Kept {
-    let free = || (!cordoned(world) && text(world, annotation::CORDONED_FOR).is_none()).then_some(());
-    world.becomes("an uncordoned Node", free).await
-}
-
-fn draining(beat: &Heartbeat) -> bool {
-    beat.phase == Phase::Draining
-}
-
-fn node(world: &World) -> Value {
-    world.cluster().node(&world.machine().name).unwrap_or_default()
-}
-
-fn cordoned(world: &World) -> bool {
-    node(world)["spec"]["unschedulable"] == true
-}
-
-fn text(world: &World, key: &str) -> Option<String> {
-    node(world)["metadata"]["annotations"][key].as_str().map(Into::into)
-}
-
-/// As `kubectl cordon` and `kubectl uncordon` do.
-fn cordon(world: &World, on: bool) -> Kept {
-    let Machine { name, .. } = world.machine();
-    world.cluster().merge_patch(("", "v1", "nodes"), "", name, &json!({"spec": {"unschedulable": on}}))?;
-    Ok(())
-}
-
-/// So many seconds after `at`.
-async fn until(world: &World, at: Timestamp, seconds: i64) {
-    let left = at.duration_since(world.cluster().now()).as_secs() + seconds;
-    sleep(secs(left.max(0).unsigned_abs())).await;
+fn is_untouched(world: &World) -> bool {
+    let marked = text(world, annotation::CORDONED_FOR).is_some();
+    runs(world, "web") && !cordoned(world) && !marked && evictions(world).is_empty()
 }

@@ -60,13 +60,17 @@ pub fn compose(
         authority: standing.authority_at(now.boot, config.probe),
         backstop: backstop.map(|left| Backstop { at: cluster(left.at), authority: left.authority }),
         clock_skew: view.skew.map(|skew| skew.to_string()),
-        phase: match (view.firing, draining) {
-            (true, _) => Phase::Firing,
-            (false, true) => Phase::Draining,
-            (false, false) => Phase::Armed,
-        },
+        phase: phase(view, draining),
         notes: notes.into_iter().collect(),
         agent: env!("CARGO_PKG_VERSION").to_owned(),
+    }
+}
+
+const fn phase(view: &View, draining: bool) -> Phase {
+    match (view.firing, draining) {
+        (true, _) => Phase::Firing,
+        (false, true) => Phase::Draining,
+        (false, false) => Phase::Armed,
     }
 }
 
@@ -181,8 +185,7 @@ impl Pulse<'_> {
             let now = Said {
                 identity: stood.identity,
                 authority: stood.authority_at(looked.now.boot, self.config.probe),
-                firing: looked.firing,
-                draining: *draining.borrow_and_update() && !looked.firing,
+                phase: phase(&looked, *draining.borrow_and_update()),
                 has_deadline: looked.deadline.is_some(),
                 has_backstop: self.backstop().is_some(),
             };
@@ -204,8 +207,7 @@ impl Pulse<'_> {
 struct Said {
     identity: curfew_contract::Identity,
     authority: curfew_contract::Authority,
-    firing: bool,
-    draining: bool,
+    phase: Phase,
     has_deadline: bool,
     has_backstop: bool,
 }
@@ -215,8 +217,7 @@ impl Said {
         Self {
             identity: beat.identity,
             authority: beat.authority,
-            firing: beat.phase == Phase::Firing,
-            draining: beat.phase == Phase::Draining,
+            phase: beat.phase,
             has_deadline: beat.deadline_seen.is_some(),
             has_backstop: beat.backstop.is_some(),
         }

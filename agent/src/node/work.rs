@@ -101,14 +101,13 @@ impl NodeApi {
 fn refused(body: &[u8]) -> Option<ApiError> {
     #[derive(Default, Deserialize)]
     #[serde(default)]
-    struct Status {
+    struct Answer {
         status: String,
         code: u16,
         message: String,
     }
-    let status: Status = serde_json::from_slice(body).unwrap_or_default();
-    (status.status == "Failure")
-        .then(|| ApiError::Status { code: status.code, message: shortened(&status.message) })
+    let Answer { status, code, message } = serde_json::from_slice(body).unwrap_or_default();
+    (status == "Failure").then(|| ApiError::Status { code, message: shortened(&message) })
 }
 
 /// Pods in one part: their metadata are a few kB each, and the agent is to stay small.

@@ -50,7 +50,7 @@ fn spend(budget: &Value, pod: &Value, now: Timestamp) -> Result<Permit, Refusal>
     }
     if number("observedGeneration") < meta["generation"].as_i64().unwrap_or(0) {
         let why = format!("The disruption budget {name} is still being processed by the server.");
-        return Err(Refusal::disruption_budget(why, Some(10)));
+        return Err(Refusal::disruption_budget(&why, Some(10)));
     }
     let allowed = number("disruptionsAllowed");
     if allowed < 0 {
@@ -60,7 +60,7 @@ fn spend(budget: &Value, pod: &Value, now: Timestamp) -> Result<Permit, Refusal>
     if allowed == 0 {
         let why =
             format!("The disruption budget {name} needs {desired} healthy pods and has {healthy} currently");
-        return Err(Refusal::disruption_budget(why, None));
+        return Err(Refusal::disruption_budget(&why, None));
     }
     let mut spent = budget.clone();
     spent["status"]["disruptionsAllowed"] = (allowed - 1).into();

@@ -28,15 +28,13 @@ pub(crate) async fn run(shared: Arc<Shared>) {
 }
 
 fn tend(store: &mut Store, now: Timestamp) {
-    let tended: Vec<(Key, Option<Value>)> = store
-        .list("pods", "")
-        .filter(|pod| pod["spec"]["nodeName"].is_string())
-        .filter_map(|pod| Some((key(pod), tended(pod, now)?)))
-        .collect();
-    for (key, pod) in tended {
-        match pod {
-            Some(running) => drop(store.put(key, running)),
-            None => drop(store.remove(&key)),
+    let own = store.list("pods", "").filter(|pod| pod["spec"]["nodeName"].is_string());
+    let due: Vec<(Key, Due)> = own.map(|pod| (key(pod), due(pod, now))).collect();
+    for (key, due) in due {
+        match due {
+            Due::Run(running) => drop(store.put(key, running)),
+            Due::Remove => drop(store.remove(&key)),
+            Due::Nothing => {}
         }
     }
 }
@@ -46,25 +44,30 @@ fn key(pod: &Value) -> Key {
     ("pods".into(), text("namespace"), text("name"))
 }
 
-/// The pod as its kubelet changes it; inside, none if it is gone. None at all if it stays as it is.
-fn tended(pod: &Value, now: Timestamp) -> Option<Option<Value>> {
+/// What a kubelet does about a pod.
+enum Due {
+    Nothing,
+    Run(Value),
+    Remove,
+}
+
+fn due(pod: &Value, now: Timestamp) -> Due {
     let meta = &pod["metadata"];
-    if let Some(until) = meta["deletionTimestamp"].as_str() {
+    if let Some(until) = meta["deletionTimestamp"].as_str().and_then(|text| text.parse::<Timestamp>().ok()) {
         let period = SignedDuration::from_secs(meta["deletionGracePeriodSeconds"].as_i64().unwrap_or(0));
-        let asked = until.parse::<Timestamp>().ok()? - period;
         let stops_after =
             meta["annotations"][STOPS_AFTER].as_str().and_then(|text| duration::parse(text).ok());
-        let stopped = asked + stops_after.unwrap_or(AT_ONCE).min(period);
+        let stopped = until - period + stops_after.unwrap_or(AT_ONCE).min(period);
         let is_held = meta["finalizers"].as_array().is_some_and(|held| !held.is_empty());
-        return (now >= stopped && !is_held).then_some(None);
+        return if now >= stopped && !is_held { Due::Remove } else { Due::Nothing };
     }
     if pod["status"]["phase"] != "Pending" {
-        return None;
+        return Due::Nothing;
     }
     let ready = json!({"type": "Ready", "status": "True", "lastTransitionTime": stamp(now)});
     let mut running = pod.clone();
     running["status"] = json!({"phase": "Running", "startTime": stamp(now), "conditions": [ready]});
-    Some(Some(running))
+    Due::Run(running)
 }
 
 /// Annotation of a pod whose containers take their time to stop, as a duration.

@@ -115,7 +115,7 @@ impl Refusal {
     }
 
     /// An eviction a disruption budget forbids.
-    pub(crate) fn disruption_budget(why: String, retry_after: Option<u32>) -> Self {
+    pub(crate) fn disruption_budget(why: &str, retry_after: Option<u32>) -> Self {
         Self {
             details: json!({"causes": [{"reason": "DisruptionBudget", "message": why}],
                             "retryAfterSeconds": retry_after}),

@@ -150,7 +150,7 @@ impl Scenario {
     /// Plays the row on a stage of its own.
     pub async fn play(self, programs: Programs, kubeconfig: Option<PathBuf>) -> Result<Row, StageError> {
         let (check_every, watchdog) = (self.check_every(), self.watchdog());
-        let setup = Setup { kubeconfig, check_every, watchdog, ..Setup::new(programs, self.lease()) };
+        let setup = Setup { kubeconfig, watchdog, check_every, ..Setup::new(programs, self.lease()) };
         let stage = Stage::set(setup).await?;
         let row = self.play_on(&stage).await;
         if !row.as_ref().is_ok_and(|row| row.held) {
