@@ -29,6 +29,7 @@ pub(crate) const PROMISES: &[Promise] = promises![
     without_a_grace_no_work_is_moved,
     observe_moves_no_work,
     a_machine_without_consent_keeps_its_work,
+    waiting_for_the_end_takes_no_processor,
 ];
 
 async fn work_moves_when_the_controller_is_dead() -> Kept {
@@ -252,6 +253,28 @@ async fn a_machine_without_consent_keeps_its_work() -> Kept {
     let deadline = near(&world).await?;
     until(&world, deadline, 2).await;
     assert!(is_untouched(&world));
+    Ok(())
+}
+
+async fn waiting_for_the_end_takes_no_processor() -> Kept {
+    let world = World::alone(TESTBED).await?;
+    let deadline = near(&world).await?;
+    world.sees(world.machine(), deadline).await?;
+    let id = world.machine().agent_id().ok_or("no agent")?;
+    // User and system time, in hundredths of a second (proc_pid_stat(5)).
+    let used = || -> Result<u64, Box<dyn std::error::Error + Send + Sync>> {
+        let stat = std::fs::read_to_string(format!("/proc/{id}/stat"))?;
+        let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
+        Ok(fields[11].parse::<u64>()? + fields[12].parse::<u64>()?)
+    };
+    // Before the drain, and in it.
+    for _ in 0..2 {
+        let before = used()?;
+        sleep(secs(6)).await;
+        let spent = used()? - before;
+        assert!(spent < 200, "{spent} hundredths of a second in six seconds");
+        world.beats(world.machine(), "a draining machine", draining).await?;
+    }
     Ok(())
 }
 

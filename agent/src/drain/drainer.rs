@@ -57,12 +57,13 @@ impl<'a> Drainer<'a> {
     /// Follows fuse and Node, for ever.
     pub async fn run(&self, api: &NodeApi, node: &NodeName) {
         let mut tries = Tries::default();
-        let mut backoff = retries();
+        let (mut backoff, mut news) = (retries(), self.news());
         loop {
+            news.seen();
             match self.decide() {
                 Action::Rest => {
                     self.say(false);
-                    self.changed().await;
+                    news.come().await;
                 }
                 Action::Drain => {
                     let round = async {
@@ -98,16 +99,19 @@ impl<'a> Drainer<'a> {
         action
     }
 
-    /// Returns once something has been seen that may change the decision. The fuse's thread publishes every two seconds.
-    async fn changed(&self) {
-        let (mut view, mut orders) = (self.fuse.view.clone(), self.orders.clone());
-        tokio::select! { _ = view.changed() => {}, _ = orders.changed() => {} }
+    fn news(&self) -> News {
+        News { view: self.fuse.view.clone(), orders: self.orders.clone() }
     }
 
     /// Returns once there is no reason to drain any more.
     async fn ended(&self) {
-        while self.decide() == Action::Drain {
-            self.changed().await;
+        let mut news = self.news();
+        loop {
+            news.seen();
+            if self.decide() != Action::Drain {
+                return;
+            }
+            news.come().await;
         }
     }
 
@@ -229,6 +233,24 @@ impl<'a> Drainer<'a> {
             }
         }
         LEAVING
+    }
+}
+
+/// Whatever may change the decision. The fuse's thread publishes every two seconds.
+struct News {
+    view: watch::Receiver<View>,
+    orders: watch::Receiver<Orders>,
+}
+
+impl News {
+    /// What is there now is no news. To be called before deciding: what comes while deciding is not missed.
+    fn seen(&mut self) {
+        self.view.mark_unchanged();
+        self.orders.mark_unchanged();
+    }
+
+    async fn come(&mut self) {
+        tokio::select! { _ = self.view.changed() => {}, _ = self.orders.changed() => {} }
     }
 }
 
