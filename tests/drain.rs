@@ -123,7 +123,13 @@ async fn a_pod_that_would_outlive_its_machine_must_hurry() -> Kept {
 }
 
 async fn a_renewal_that_comes_back_uncordons_what_the_agent_cordoned() -> Kept {
-    let world = World::alone(TESTBED).await?;
+    // No beat comes by itself: begin and end of a drain are told at once.
+    let world = World::with(TESTBED, |spec| {
+        without_backstop(spec);
+        spec.heartbeat = secs(300);
+    })
+    .await?;
+    world.proves_itself(world.machine()).await?;
     add(&world, "web", &json!({})).await?;
     budget(&world)?;
     allow(&world, 0)?;
@@ -177,7 +183,11 @@ async fn an_agent_killed_in_mid_drain_goes_on() -> Kept {
     world.becomes("a refusal", || evictions(&world).pop()).await?;
     world.machine().kill_agent(true);
     let refused = evictions(&world).len();
-    world.becomes("another refusal", || (evictions(&world).len() > refused).then_some(())).await?;
+    let goes_on = || {
+        assert!(cordoned(&world), "it had begun, and took it back");
+        (evictions(&world).len() > refused).then_some(())
+    };
+    world.becomes("another refusal", goes_on).await?;
     allow(&world, 1)?;
     world.becomes("an eviction", || (!runs(&world, "web")).then_some(())).await?;
     assert!(world.cluster().now() < deadline && cordoned(&world));

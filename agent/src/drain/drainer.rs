@@ -194,24 +194,18 @@ impl<'a> Drainer<'a> {
     }
 
     async fn empty(&self, api: &NodeApi, node: &NodeName, tries: &mut Tries) -> Result<Duration, ApiError> {
-        let (mut from, mut pause) = (None, EMPTY);
-        loop {
-            let page = api.pods(node, from.as_deref()).await?;
-            for pod in &page.pods {
-                let (end, now) = self.end();
-                let again = match fate(pod, end, now) {
-                    Fate::Stays => EMPTY,
-                    Fate::Leaves => LEAVING,
-                    Fate::Evict => self.evict(api, pod, None, tries).await,
-                    Fate::Hurry(seconds) => self.evict(api, pod, Some(seconds), tries).await,
-                };
-                pause = pause.min(again);
-            }
-            from = page.next;
-            if from.is_none() {
-                return Ok(pause.max(SHORTEST));
-            }
+        let mut pause = EMPTY;
+        for pod in &api.pods(node).await? {
+            let (end, now) = self.end();
+            let again = match fate(pod, end, now) {
+                Fate::Stays => EMPTY,
+                Fate::Leaves => LEAVING,
+                Fate::Evict => self.evict(api, pod, None, tries).await,
+                Fate::Hurry(seconds) => self.evict(api, pod, Some(seconds), tries).await,
+            };
+            pause = pause.min(again);
         }
+        Ok(pause.max(SHORTEST))
     }
 
     /// Asks for one eviction, if it is its turn. Returns when to look again.

@@ -233,7 +233,7 @@ pub(super) fn path(node: &NodeName) -> String {
 const NODE_USER: &str = "system:node:";
 
 /// Of a whole call, or of a watch until it is open.
-const CALL: Duration = Duration::from_secs(10);
+pub(super) const CALL: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
 mod tests;

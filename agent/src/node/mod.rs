@@ -6,6 +6,7 @@
 mod api;
 mod connection;
 mod error;
+mod items;
 pub mod kubeconfig;
 mod name;
 mod pods;
@@ -16,7 +17,7 @@ mod work;
 pub use api::{NodeApi, Options};
 pub use error::ApiError;
 pub use name::{NodeName, NodeNameError};
-pub use pods::{Page, Pod};
+pub use pods::Pod;
 pub use seen::Seen;
 pub use watch::{Ended, Event};
 

@@ -22,28 +22,6 @@ pub struct Pod {
     pub leaving: Option<(Wall, i64)>,
 }
 
-/// A part of the pods.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Page {
-    /// These.
-    pub pods: Vec<Pod>,
-    /// Where the next part begins, if there is one.
-    pub next: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct List {
-    #[serde(default)]
-    metadata: ListMetadata,
-    items: Vec<Item>,
-}
-
-#[derive(Default, Deserialize)]
-struct ListMetadata {
-    #[serde(default, rename = "continue")]
-    next: String,
-}
-
 #[derive(Deserialize)]
 struct Item {
     metadata: Metadata,
@@ -70,17 +48,15 @@ struct Owner {
     controller: bool,
 }
 
-/// Reads a list of pods, or of their `PartialObjectMetadata`.
-pub(super) fn page(body: &[u8]) -> Result<Page, ApiError> {
-    let malformed = |source| ApiError::Malformed { what: "a list of pods", source };
-    let list: List = serde_json::from_slice(body).map_err(|error| malformed(Some(error)))?;
-    let (next, items) = (list.metadata.next, list.items);
-    let names = items.iter().flat_map(|item| [&item.metadata.namespace, &item.metadata.name]);
-    if !names.chain([&next]).all(|text| goes_into_an_address(text)) {
-        return Err(malformed(None));
+/// Reads a pod, or its `PartialObjectMetadata`.
+pub(super) fn pod(object: &[u8]) -> Result<Pod, ApiError> {
+    let malformed = |source| ApiError::Malformed { what: "a pod", source };
+    let Item { metadata } = serde_json::from_slice(object).map_err(|error| malformed(Some(error)))?;
+    if goes_into_an_address(&metadata.namespace) && goes_into_an_address(&metadata.name) {
+        Ok(metadata.pod())
+    } else {
+        Err(malformed(None))
     }
-    let pods = items.into_iter().map(|item| item.metadata.pod()).collect();
-    Ok(Page { pods, next: Some(next).filter(|next| !next.is_empty()) })
 }
 
 impl Metadata {
@@ -100,9 +76,9 @@ impl Metadata {
     }
 }
 
-/// Names are of the alphabet of DNS; a token to continue from is base64 for URLs.
+/// Names are of the alphabet of DNS.
 fn goes_into_an_address(text: &str) -> bool {
-    text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_' | b'='))
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.'))
 }
 
 /// On the API server's copy of a static pod, put there by the kubelet.
@@ -112,12 +88,8 @@ const MIRROR: &str = "kubernetes.io/config.mirror";
 mod tests {
     use super::*;
 
-    fn item(name: &str, more: &str) -> String {
-        format!(r#"{{"metadata":{{"namespace":"a","name":"{name}","uid":"u"{more}}}}}"#)
-    }
-
-    fn read(items: &[String], next: &str) -> Result<Page, ApiError> {
-        page(format!(r#"{{"metadata":{{"continue":"{next}"}},"items":[{}]}}"#, items.join(",")).as_bytes())
+    fn read(name: &str, more: &str) -> Result<Pod, ApiError> {
+        pod(format!(r#"{{"metadata":{{"namespace":"a","name":"{name}","uid":"u"{more}}}}}"#).as_bytes())
     }
 
     #[test]
@@ -133,23 +105,20 @@ mod tests {
             (r#","annotations":{"kubernetes.io/config.mirror":"d1"}"#.into(), true),
             (r#","annotations":{"kubernetes.io/config.source":"api"}"#.into(), false),
         ] {
-            let page = read(&[item("p", &more)], "").unwrap();
-            assert_eq!(page.pods[0].is_the_machines, expected, "{more}");
+            assert_eq!(read("p", &more).unwrap().is_the_machines, expected, "{more}");
         }
     }
 
     #[test]
     fn a_pod_that_is_being_deleted_says_until_when() {
         let more = r#","deletionTimestamp":"1970-01-01T00:01:40Z","deletionGracePeriodSeconds":30"#;
-        let page = read(&[item("p", more)], "abc_-=").unwrap();
-        assert_eq!(page.pods[0].leaving, Some((Wall::from_millis(100_000), 30)));
-        assert_eq!(page.next.as_deref(), Some("abc_-="));
+        assert_eq!(read("p", more).unwrap().leaving, Some((Wall::from_millis(100_000), 30)));
     }
 
     #[test]
     fn what_cannot_go_into_an_address_is_refused() {
-        assert!(read(&[item("../nodes/n1", "")], "").is_err());
-        assert!(read(&[], "x&fieldSelector=").is_err());
-        assert!(page(b"<html>").is_err());
+        for name in ["../nodes/n1", "p?x=y", "p%2F", ""] {
+            assert!(read(name, "").is_err(), "{name}");
+        }
     }
 }

@@ -10,10 +10,12 @@ use serde_json::json;
 
 use crate::{
     clocks,
+    net::{HttpError, client::BODY_LIMIT, http::within},
     node::{
         ApiError, NodeApi, NodeName, Seen,
-        api::{Ask, path},
-        pods::{self, Page, Pod},
+        api::{Ask, CALL, Stream, path},
+        items::Items,
+        pods::{self, Pod},
         seen::{Metadata, shortened},
     },
     time::Boot,
@@ -65,17 +67,31 @@ impl NodeApi {
         self.node(node, Ask::merge(node, &patch)).await
     }
 
-    /// The pods of the Node that have not ended, as metadata; `from` is [`Page::next`] of the part before.
-    pub async fn pods(&self, node: &NodeName, from: Option<&str>) -> Result<Page, ApiError> {
-        // Version 0 lets the API server answer from its memory, where it has an index of Nodes, instead of reading every
-        // pod of the cluster. It may then send all of them at once.
-        let part = from.map_or_else(|| "resourceVersion=0".to_owned(), |next| format!("continue={next}"));
+    /// The pods of the Node that have not ended.
+    pub async fn pods(&self, node: &NodeName) -> Result<Vec<Pod>, ApiError> {
+        // Version 0 lets the API server answer out of its memory, where it has an index by Node, instead of reading every
+        // pod of the cluster. Then it sends all of them at once, whatever `limit` says.
         let path = format!(
             "/api/v1/pods?fieldSelector=spec.nodeName%3D{node}%2Cstatus.phase!%3DSucceeded%2Cstatus.phase!%3DFailed\
-             &limit={PAGE}&{part}"
+             &resourceVersion=0"
         );
-        let (_answered, body) = self.call(&Ask::new(Method::GET, path).partial_list()).await?;
-        pods::page(&body)
+        let Stream { connection, mut response, .. } =
+            self.stream(&Ask::new(Method::GET, path).partial_list()).await?;
+        let host = connection.host.as_str();
+        let read = within(host, CALL, async {
+            let (mut items, mut pods) = (Items::default(), Vec::new());
+            while let Some(chunk) =
+                response.chunk().await.map_err(|error| HttpError::from_reqwest(host, error))?
+            {
+                items.push(&chunk, |item| pods::pod(item).map(|pod| pods.push(pod)))?;
+                if items.len() > BODY_LIMIT {
+                    return Err(HttpError::TooLarge { host: host.to_owned(), limit: BODY_LIMIT }.into());
+                }
+            }
+            let malformed = ApiError::Malformed { what: "a list of pods", source: None };
+            if items.is_whole() { Ok(pods) } else { Err(malformed) }
+        });
+        self.checked(&connection, read.await)
     }
 
     /// Asks for a pod's eviction. `period`: seconds it may take, instead of the pod's own.
@@ -109,9 +125,6 @@ fn refused(body: &[u8]) -> Option<ApiError> {
     let Answer { status, code, message } = serde_json::from_slice(body).unwrap_or_default();
     (status == "Failure").then(|| ApiError::Status { code, message: shortened(&message) })
 }
-
-/// Pods in one part: their metadata are a few kB each, and the agent is to stay small.
-const PAGE: u32 = 32;
 
 #[cfg(test)]
 mod tests;

@@ -49,28 +49,27 @@ async fn cordon_and_mark_are_one_write_that_spares_what_has_changed_meanwhile() 
 }
 
 #[tokio::test]
-async fn pods_are_asked_for_by_their_node_as_metadata_and_part_by_part() {
-    let machine = Machine::new();
-    let server = machine
-        .api_server(|asked| {
-            let (name, next) = if asked.head.contains("continue=abc") { ("b", "") } else { ("a", "abc") };
-            Reply::ok(format!(
-                r#"{{"metadata":{{"continue":"{next}"}},"items":[{{"metadata":{{"namespace":"default","name":"{name}","uid":"uid-{name}"}}}}]}}"#
-            ))
-        })
-        .await;
-    let api = machine.api();
-    let first = api.pods(&n1(), None).await.unwrap();
-    assert_eq!(first, Page { pods: vec![pod("a")], next: Some("abc".into()) });
-    assert_eq!(
-        api.pods(&n1(), first.next.as_deref()).await.unwrap(),
-        Page { pods: vec![pod("b")], next: None }
-    );
-    let heads: Vec<String> = server.asked().into_iter().map(|asked| asked.head).collect();
-    let query = "GET /api/v1/pods?fieldSelector=spec.nodeName%3Dn1%2Cstatus.phase!%3DSucceeded%2Cstatus.phase!%3DFailed&limit=32&";
-    assert!(heads[0].starts_with(&format!("{query}resourceVersion=0 HTTP")), "{}", heads[0]);
-    assert!(heads[1].starts_with(&format!("{query}continue=abc HTTP")), "{}", heads[1]);
-    assert!(heads[0].contains("as=PartialObjectMetadataList"));
+async fn pods_are_asked_for_by_their_node_as_metadata_and_read_as_they_come() {
+    let item = |name: &str| {
+        format!(r#"{{"metadata":{{"namespace":"default","name":"{name}","uid":"uid-{name}"}}}}"#)
+    };
+    let list = format!(r#"{{"metadata":{{}},"items":[{},{}]}}"#, item("a"), item("b"));
+    for (body, expected) in [
+        (list.clone(), Some(vec![pod("a"), pod("b")])),
+        (r#"{"items":null}"#.into(), Some(vec![])),
+        (list[..list.len() - 2].to_owned(), None),
+        ("<html>".into(), None),
+        (r#"{"items":[{"metadata":{}}]}"#.into(), None),
+    ] {
+        let machine = Machine::new();
+        let text = body.clone();
+        let server = machine.api_server(move |_| Reply::ok(text.clone())).await;
+        assert_eq!(machine.api().pods(&n1()).await.ok(), expected, "{body}");
+        let head = &server.asked()[0].head;
+        let query = "GET /api/v1/pods?fieldSelector=spec.nodeName%3Dn1%2Cstatus.phase!%3DSucceeded%2Cstatus.phase!%3DFailed&resourceVersion=0 HTTP";
+        assert!(head.starts_with(query), "{head}");
+        assert!(head.contains("as=PartialObjectMetadataList"));
+    }
 }
 
 #[tokio::test]
