@@ -56,3 +56,10 @@ pub(super) async fn until(world: &World, at: Timestamp, seconds: i64) {
     let left = at.duration_since(world.cluster().now()).as_secs() + seconds;
     sleep(secs(left.max(0).unsigned_abs())).await;
 }
+
+/// User and system time of a process, in hundredths of a second (`proc_pid_stat(5)`).
+pub(super) fn processor_time(id: u32) -> Result<u64, Box<dyn std::error::Error + Send + Sync>> {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat"))?;
+    let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
+    Ok(fields[11].parse::<u64>()? + fields[12].parse::<u64>()?)
+}

@@ -86,7 +86,7 @@ impl Api {
     /// Adds a budget that covers the pods with these labels, and allows no disruption.
     pub async fn add_budget(&self, name: &str, labels: &BTreeMap<String, String>) -> Result<(), ApiError> {
         let spec = json!({"minAvailable": 1, "selector": {"matchLabels": labels}});
-        let budget = json!({"metadata": {"name": name}, "spec": spec});
+        let budget = json!({"metadata": {"name": name, "labels": labels}, "spec": spec});
         match self {
             Self::Loopback(cluster) => drop(cluster.create(BUDGETS, NAMESPACE, &budget)?),
             Self::Real(real) => {

@@ -1,7 +1,7 @@
 //! Objects of one namespace on a real API server, of whatever kind and version it serves.
 
 use hyper::{Method, Request, header::CONTENT_TYPE};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::io;
 
 use super::{CONFLICT, NOT_FOUND, Real, RealError};
@@ -52,8 +52,14 @@ impl Real {
     pub(super) async fn clear_work(&self, label: &str) -> Result<(), RealError> {
         for (api, plural) in [("/api/v1".to_owned(), "pods"), (self.policy().await?, "poddisruptionbudgets")]
         {
-            let path = format!("{}?labelSelector={label}&gracePeriodSeconds=0", path(&api, plural, ""));
-            self.ask(Method::DELETE, &path, "", &Value::Null).await?;
+            let selected = format!("{}?labelSelector={label}", path(&api, plural, ""));
+            let found = self.ask(Method::GET, &selected, "", &Value::Null).await?;
+            for name in
+                found["items"].as_array().into_iter().flatten().filter_map(|o| o["metadata"]["name"].as_str())
+            {
+                let at_once = json!({"gracePeriodSeconds": 0});
+                self.ask(Method::DELETE, &path(&api, plural, name), "application/json", &at_once).await?;
+            }
         }
         Ok(())
     }
