@@ -1,8 +1,6 @@
 //! A list in JSON as its items, one by one, while it is still coming: the pods of a full machine would be most of what the
 //! agent holds in memory. Pure.
 
-use std::mem;
-
 /// What has come of `{…,"items":[{…},{…}],…}` and is not yet a whole item.
 #[derive(Default)]
 pub(super) struct Items {
@@ -10,9 +8,18 @@ pub(super) struct Items {
     depth: usize,
     in_list: bool,
     in_item: bool,
-    in_text: bool,
-    escaped: bool,
     begun: bool,
+    within: Within,
+}
+
+/// What the next byte belongs to.
+#[derive(Clone, Copy, Default)]
+enum Within {
+    #[default]
+    Structure,
+    Text,
+    /// A text, and a backslash came before.
+    Escape,
 }
 
 impl Items {
@@ -47,21 +54,17 @@ impl Items {
     }
 
     fn structure(&mut self, byte: u8) {
-        if self.in_text {
-            let escaped = mem::take(&mut self.escaped);
-            self.in_text = byte != b'"' || escaped;
-            self.escaped = byte == b'\\' && !escaped;
-            return;
-        }
-        match byte {
-            b'"' => self.in_text = true,
-            b'{' | b'[' => {
+        match (self.within, byte) {
+            (Within::Text, b'\\') => self.within = Within::Escape,
+            (Within::Text, b'"') => self.within = Within::Structure,
+            (Within::Structure, b'"') | (Within::Escape, _) => self.within = Within::Text,
+            (Within::Structure, b'{' | b'[') => {
                 self.begun = true;
                 self.depth += 1;
                 self.in_list |= self.depth == LIST && byte == b'[';
                 self.in_item |= self.depth == LIST + 1 && self.in_list;
             }
-            b'}' | b']' => {
+            (Within::Structure, b'}' | b']') => {
                 self.depth = self.depth.saturating_sub(1);
                 self.in_list &= self.depth >= LIST;
             }
