@@ -16,6 +16,7 @@ use super::{
     api::Rules,
     authz::NodeReads,
     fault::Outage,
+    kubelet,
     ledger::Call,
     pki::{Authority, Validity},
     serve,
@@ -109,6 +110,7 @@ pub struct Cluster {
     address: SocketAddr,
     pub(super) dir: PathBuf,
     serving: Mutex<Option<JoinHandle<()>>>,
+    kubelets: JoinHandle<()>,
 }
 
 impl Cluster {
@@ -120,14 +122,16 @@ impl Cluster {
             let tls = authority.server(validity)?;
             (authority, tls)
         };
-        let rules = Rules { node_reads: options.node_reads, evictions_blocked: false };
+        let rules = Rules { node_reads: options.node_reads };
         let shared = Arc::new(Shared::new(authority, tls, rules, options.bookmark_every));
         fs::create_dir_all(&options.dir).map_err(Error::files(&options.dir))?;
+        let kubelets = tokio::spawn(kubelet::run(shared.clone()));
         let mut cluster = Self {
             shared,
             address: (Ipv4Addr::LOCALHOST, options.port).into(),
             dir: options.dir,
             serving: Mutex::new(None),
+            kubelets,
         };
         for name in ["default", "kube-node-lease", "kube-public", "kube-system"] {
             cluster.create(("", "v1", "namespaces"), "", &json!({"metadata": {"name": name}}))?;
@@ -218,11 +222,6 @@ impl Cluster {
         self.shared.faults.set_skew(by);
     }
 
-    /// While on, a disruption budget forbids every eviction (429).
-    pub fn block_evictions(&self, on: bool) {
-        self.shared.set_rules(|rules| rules.evictions_blocked = on);
-    }
-
     /// Gives the server another certificate, for connections to come.
     pub fn set_server_validity(&self, validity: Validity) -> Result<(), Error> {
         self.shared.set_tls(self.shared.authority.server(validity)?);
@@ -244,6 +243,7 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
+        self.kubelets.abort();
         if let Some(task) = self.serving().take() {
             task.abort();
         }

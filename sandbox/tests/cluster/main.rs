@@ -11,4 +11,5 @@ mod bench;
 mod faults;
 mod kubelet;
 mod objects;
+mod pods;
 mod watches;
