@@ -4,19 +4,13 @@ use super::{Checked, Fault, Root, units};
 
 /// The agent that the image's unit would run.
 pub(super) fn check(root: &Root) -> Checked {
-    let path = match units::agent(root) {
-        Some(named) => named,
-        None => {
-            let found = PLACES.iter().find(|place| root.contains(place));
-            let none = || {
-                (
-                    Fault::NotABinary,
-                    format!("there is no {} in {}", PLACES.join(", no "), root.dir().display()),
-                )
-            };
-            (*found.ok_or_else(none)?).to_owned()
-        }
-    };
+    let path = units::agent(root).or_else(|| {
+        let found = PLACES.iter().find(|place| root.contains(place));
+        found.map(|place| (*place).to_owned())
+    });
+    let none =
+        || (Fault::NotABinary, format!("there is no {} in {}", PLACES.join(", no "), root.dir().display()));
+    let path = path.ok_or_else(none)?;
     let not_a_binary = |why: &str| (Fault::NotABinary, format!("{path}: {why}"));
     let bytes = root.read(&path).map_err(|error| not_a_binary(&error.to_string()))?;
     elf(&path, &bytes)?;

@@ -43,7 +43,7 @@ fn installed(root: &Root, unit: &str) -> Result<String, String> {
 /// `systemctl enable` is a link in a `.wants` directory.
 fn enabled(root: &Root, unit: &str) -> Result<(), String> {
     installed(root, unit)?;
-    let wants = |name: &str| name.ends_with(".wants") || name.ends_with(".requires");
+    let wants = |name: &str| [".wants", ".requires"].iter().any(|end| name.ends_with(end));
     let linked = |dir: &str| {
         let links = |name: String| wants(&name) && root.contains(&format!("{dir}/{name}/{unit}"));
         root.names(dir).into_iter().any(links)
