@@ -1,6 +1,9 @@
 //! However the agent can be had at all, it is had; and what is not the pinned file never runs.
 
-use std::process::Command;
+use std::{
+    io::Write,
+    process::{Command, Stdio},
+};
 
 use curfew_controller::cloud_init::{Agent, Content, Download, Flavour, Options, Patience, Secret};
 use jiff::SignedDuration;
@@ -21,6 +24,13 @@ pub(crate) fn agent(version: &str) -> Vec<u8> {
 pub(crate) fn sha256(bytes: &[u8]) -> String {
     let digest = digest::digest(&digest::SHA256, bytes);
     digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
+}
+
+/// What a program says to this input.
+pub(crate) fn said(command: &mut Command, input: &[u8]) -> Vec<u8> {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    child.wait_with_output().unwrap().stdout
 }
 
 /// An agent from these addresses, and nothing else.

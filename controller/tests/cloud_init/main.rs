@@ -4,6 +4,7 @@
 
 mod again;
 mod delivery;
+mod elsewhere;
 mod machine;
 mod mirror;
 mod rendering;

@@ -2,16 +2,15 @@
 
 use std::{
     fs,
-    io::Write,
     path::Path,
-    process::{Command, Output, Stdio},
+    process::{Command, Output},
 };
 
 use curfew_controller::cloud_init::{Content, Error, ExtraFile, LIMIT, Options, Secret, render};
 use proptest::prelude::*;
 use yaml_rust2::{Yaml, YamlLoader};
 
-use crate::delivery::{agent, options};
+use crate::delivery::{agent, options, said};
 
 const AGENT: &str = "--agent-url https://example.com/curfew-agent --agent-sha256 \
                      0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
@@ -46,12 +45,6 @@ fn file(document: &str, name: &str) -> Vec<u8> {
 
 fn decoded(base64: &str) -> Vec<u8> {
     said(Command::new("/usr/bin/base64").arg("-d"), base64.as_bytes())
-}
-
-fn said(command: &mut Command, input: &[u8]) -> Vec<u8> {
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(input).unwrap();
-    child.wait_with_output().unwrap().stdout
 }
 
 /// One of each flavour, with everything there is to say.
