@@ -115,20 +115,32 @@ impl Machine {
         document
     }
 
-    /// What cloud-init's last stage starts, with its environment: no HOME, and a PATH that must not count.
+    /// What cloud-init runs early in each boot.
+    pub(crate) fn boot(&self, document: &Document) {
+        let yaml = YamlLoader::load_from_str(&document.text).unwrap().remove(0);
+        self.write("tmp/bootcmd", yaml["bootcmd"][0].as_str().unwrap(), 0o600);
+        let output = self.start_with("/tmp/bootcmd").wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+
     pub(crate) fn start(&self, how: &str) -> Child {
+        self.start_with(&format!("/var/lib/curfew/bootstrap/run {how}"))
+    }
+
+    /// What cloud-init's last stage starts, with its environment: no HOME, and a PATH that must not count.
+    fn start_with(&self, script: &str) -> Child {
         let root = self.dir.path().display();
-        let script = format!(
+        let in_namespace = format!(
             "set -e; cd {root}; mount --bind {root} {root}; cd {root}
              for dir in bin sbin; do mount --bind /usr/$dir host/$dir; done
              for dir in lib lib64; do mount --rbind /usr/$dir usr/$dir; done
              mount --rbind /proc proc
              for device in null full urandom; do mount --bind /dev/$device dev/$device; done
              {}
-             exec chroot . /bin/sh /var/lib/curfew/bootstrap/run {how}",
+             exec chroot . /bin/sh {script}",
             self.before
         );
-        let mut command = namespaced(&script);
+        let mut command = namespaced(&in_namespace);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         command.env_clear().env("PATH", "/nowhere").spawn().unwrap()
     }
