@@ -17,6 +17,7 @@ use crate::TESTBED;
 
 pub(crate) const PROMISES: &[Promise] = promises![
     a_machine_without_a_cluster_is_ready_and_one_whose_agent_is_dead_is_not,
+    a_machine_that_has_not_joined_yet_calls_itself_armed_once_its_backstop_has_run,
     a_machine_whose_token_may_not_delete_it_is_never_ready,
     whoever_waits_is_let_through_once_the_machine_could_delete_itself,
     a_bootstrap_that_failed_is_in_the_heartbeat_until_it_succeeds,
@@ -59,6 +60,19 @@ async fn a_machine_whose_token_may_not_delete_it_is_never_ready() -> Kept {
     assert_eq!(ready(machine), NOT_READY);
     sleep(secs(6)).await;
     assert_eq!(ready(machine), NOT_READY);
+    Ok(())
+}
+
+async fn a_machine_that_has_not_joined_yet_calls_itself_armed_once_its_backstop_has_run() -> Kept {
+    let mut world = World::empty(TESTBED).await?;
+    let nowhere = |spec: &mut Spec| drop(spec.options.insert("--kubeconfig", "/nonexistent".into()));
+    world.rent("m-1", nowhere).await?;
+    let machine = world.machine();
+    let status = || Command::new(TESTBED).args(["agent", "status"]).args(dirs(machine)).output().ok();
+    let armed = || status().filter(|said| said.status.success());
+    let said = world.becomes("armed", armed).await?.stdout;
+    let said = String::from_utf8_lossy(&said);
+    assert!(said.contains("this machine's clock; the cluster's is not known"), "{said}");
     Ok(())
 }
 

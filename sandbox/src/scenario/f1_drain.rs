@@ -70,6 +70,6 @@ async fn work(stage: &Stage, pods: &[String]) -> Result<usize, StageError> {
 }
 
 /// renewInterval + slack, and some time to be wrong in.
-const DEADLINE_WITHIN: Duration = Duration::from_secs(50);
+const DEADLINE_WITHIN: Duration = Duration::from_secs(70);
 const BOUND: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(50);

@@ -134,7 +134,7 @@ impl Scenario {
 
     /// `renewInterval` and `slack`: half of the latter is the grace.
     const fn watchdog(self) -> (Duration, Duration) {
-        let slack = if matches!(self, Self::F1Drain) { 24 } else { 11 };
+        let slack = if matches!(self, Self::F1Drain) { 40 } else { 11 };
         (Duration::from_secs(10), Duration::from_secs(slack))
     }
 
