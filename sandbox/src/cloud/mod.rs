@@ -216,6 +216,11 @@ impl Cloud {
         self.change(id, |server| server.labels = labels);
     }
 
+    /// What its metadata answers as user-data from now on.
+    pub fn set_user_data(&self, id: u64, text: &str) {
+        self.change(id, |server| server.user_data = Some(text.into()));
+    }
+
     /// Gives the server to another project, so that our tokens see 404.
     pub fn move_to(&self, id: u64, project: Project) {
         self.change(id, |server| server.project = project);

@@ -1,22 +1,31 @@
-//! The rows that take a real machine, each in a file of its own: what is broken, and what is then measured.
+//! The rows that take a real machine: what is broken, and what is then measured.
 
+mod bootstrap;
 mod f1;
+mod f3;
+mod f8;
+mod guard;
+mod join;
+mod play;
 mod stage;
+mod verify;
 
-use std::sync::Arc;
+use std::pin::Pin;
 
 use curfew_sandbox::scenario;
-use tokio::{sync::Semaphore, task::JoinSet};
 
-use crate::{bed::BedError, document::Extra, evidence::Verdict, site::Site, world::WorldError};
+use crate::{bed::BedError, document::DocumentError, evidence::Verdict, world::WorldError};
+pub(crate) use play::play_all;
 use stage::Stage;
 
 /// A row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Row {
-    /// The control plane is gone: the last deadline is the machine's end.
-    #[value(name = "F1")]
-    F1,
+#[derive(Debug)]
+pub(crate) struct Row {
+    /// As the failure matrix names it. Ending in `-seen`: nothing is deleted, and the time is until it is shown.
+    pub(crate) name: &'static str,
+    /// What is broken.
+    pub(crate) broken: &'static str,
+    play: for<'a> fn(&'a Stage) -> Playing<'a>,
 }
 
 /// Why a row could not be played.
@@ -26,81 +35,71 @@ pub(crate) enum RowError {
     Bed(#[from] BedError),
     #[error("the world outside the machine failed")]
     World(#[from] WorldError),
+    #[error("there is no document for the machine")]
+    Document(#[from] DocumentError),
     #[error("the witnesses disagree: {holder} deleted by the cloud's ledger, on the console: {verdict:?}")]
     Witnesses { holder: String, verdict: Verdict },
+    #[error("{0}")]
+    Unexpected(String),
 }
 
 type Played = Result<scenario::Row, RowError>;
+type Playing<'a> = Pin<Box<dyn Future<Output = Played> + Send + 'a>>;
 
-impl Row {
-    /// All of them, the longest first.
-    pub(crate) const ALL: [Self; 1] = [Self::F1];
+/// All of them, the longest first: started in this order they end at about the same time.
+pub(crate) static ROWS: &[Row] = &[
+    row("F3-hung", "controller killed, agent stopped, and a check that hangs", |stage| {
+        Box::pin(f3::play(stage, &f3::HUNG))
+    }),
+    row("F8-full", "/var full, the agent restarted; later the controller killed", |stage| {
+        Box::pin(f8::play(stage, &f8::FULL))
+    }),
+    row("F8-read-only", "/var read-only, the agent restarted; later the controller killed", |stage| {
+        Box::pin(f8::play(stage, &f8::READ_ONLY))
+    }),
+    row("F8-nowhere", "no ledger can be written at all; later the controller killed", |stage| {
+        Box::pin(f8::play(stage, &f8::NOWHERE))
+    }),
+    row("F3-stopped", "controller killed, systemctl stop curfew-agent", |stage| {
+        Box::pin(f3::play(stage, &f3::STOPPED))
+    }),
+    row("F3-masked", "controller killed, agent masked and killed", |stage| {
+        Box::pin(f3::play(stage, &f3::MASKED))
+    }),
+    row("F3-frozen", "controller killed, systemctl freeze curfew-agent", |stage| {
+        Box::pin(f3::play(stage, &f3::FROZEN))
+    }),
+    row("F3-sigstop", "controller killed, agent stopped by SIGSTOP", |stage| {
+        Box::pin(f3::play(stage, &f3::SIGSTOP))
+    }),
+    row("F2-killed", "controller killed, kill -9 of the agent: systemd restarts it", |stage| {
+        Box::pin(f3::play(stage, &f3::KILLED))
+    }),
+    row("F1", "the controller killed", |stage| Box::pin(f1::play(stage))),
+    row("fetch-hangs-seen", "dead sources, one that hangs, then a good one", |stage| {
+        Box::pin(bootstrap::arms(stage, &bootstrap::DEAD_SOURCES))
+    }),
+    row("fetch-curl-seen", "no wget, no python3 to fetch with", |stage| {
+        Box::pin(bootstrap::arms(stage, &bootstrap::CURL))
+    }),
+    row("fetch-wget-seen", "no curl", |stage| Box::pin(bootstrap::arms(stage, &bootstrap::WGET))),
+    row("fetch-python3-seen", "no curl, no wget", |stage| {
+        Box::pin(bootstrap::arms(stage, &bootstrap::PYTHON3))
+    }),
+    row("fetch-wrong-then-good-seen", "the first source has other bytes", |stage| {
+        Box::pin(bootstrap::arms(stage, &bootstrap::WRONG_FIRST))
+    }),
+    row("fetch-wrong-seen", "every source has other bytes: loudly not armed", |stage| {
+        Box::pin(bootstrap::is_loud(stage))
+    }),
+    row("bootstrap-killed-seen", "the script killed half-way, twice, and run again", |stage| {
+        Box::pin(bootstrap::resumes(stage))
+    }),
+    row("join-held-seen", "no token yet: no watchdog, no join", |stage| Box::pin(join::play(stage))),
+    row("guard-seen", "a pod asks for the machine's metadata", |stage| Box::pin(guard::play(stage))),
+    row("verify-seen", "an image taken from a machine in use", |stage| Box::pin(verify::play(stage))),
+];
 
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::F1 => "F1",
-        }
-    }
-
-    async fn play(self, stage: &Stage) -> Played {
-        match self {
-            Self::F1 => f1::play(stage).await,
-        }
-    }
+const fn row(name: &'static str, broken: &'static str, play: for<'a> fn(&'a Stage) -> Playing<'a>) -> Row {
+    Row { name, broken, play }
 }
-
-/// Plays rows, several at once, and prints each as it ends. Returns whether all of them held.
-pub(crate) async fn play_all(rows: Vec<Row>, site: &Arc<Site>, json: bool) -> bool {
-    let (seats, mut playing) = (Arc::new(Semaphore::new(AT_ONCE)), JoinSet::new());
-    for row in rows {
-        let (seats, stage) = (Arc::clone(&seats), Stage::new(row, site));
-        playing.spawn(async move {
-            let _seat = seats.acquire_owned().await;
-            (row, play(&stage).await)
-        });
-    }
-    let mut held = true;
-    while let Some(ended) = playing.join_next().await {
-        // A row that panicked.
-        let Ok((row, result)) = ended else {
-            held = false;
-            continue;
-        };
-        held &= result.held;
-        println!("{}", if json { result.json() } else { line(row, &result) });
-    }
-    held
-}
-
-/// Whatever comes of it: a promise that was not seen to be kept is not kept.
-async fn play(stage: &Stage) -> scenario::Row {
-    let name = stage.row.name();
-    let played = stage.row.play(stage).await.unwrap_or_else(|error| {
-        crate::report(name, &error);
-        scenario::Row::unplayed(name)
-    });
-    if !played.held {
-        eprintln!("{name}: did not hold. What was said last:\n{}", stage.said());
-    }
-    played
-}
-
-fn line(row: Row, result: &scenario::Row) -> String {
-    let overshoot = result.overshoot_seconds.map_or_else(|| "-".to_owned(), |late| format!("{late:+.3} s"));
-    let by = result.enforced_by.as_deref().unwrap_or("nobody");
-    let held = if result.held { "held" } else { "NOT HELD" };
-    format!("{:16} {by:9} {overshoot:>12} {:>6} s  {held}", row.name(), result.bound_seconds)
-}
-
-/// What a Hetzner server's firmware says. A container has the firmware of the machine it runs on, so these stand for it.
-fn firmware(id: u64) -> [Extra; 3] {
-    let file = |name: &str, text: String| Extra::new(format!("/etc/curfew/firmware/{name}"), "0644", text);
-    [
-        file("sys_vendor", "Hetzner\n".into()),
-        file("product_serial", format!("{id}\n")),
-        file("product_uuid", format!("00000000-0000-4000-8000-{id:012x}\n")),
-    ]
-}
-
-/// They wait more than they work.
-const AT_ONCE: usize = 8;

@@ -1,49 +1,87 @@
-//! What a row is played on: a world of its own, and machines booted in it from their documents.
+//! What a row is played on: a world of its own, and a machine booted in it from its document.
 
 use std::{
+    path::Path,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
+use curfew_contract::{Authority, Identity};
 use curfew_sandbox::scenario::{self, Layer};
+use jiff::SignedDuration;
+use tokio::time::{Instant, sleep};
 
-use super::{Played, Row, RowError, firmware};
+use super::{Played, Row, RowError};
 use crate::{
     bed::{Bed, Spec},
     console::Console,
-    container::Container,
-    document::{self, Extra},
+    container::{Change, Container},
+    document::{self, Extra, Order},
     evidence::{self, Verdict},
     site::Site,
     world::{Papers, World},
 };
 
 /// Where a row is played, and what was said there.
-pub(super) struct Stage {
-    pub(super) row: Row,
+pub(crate) struct Stage {
+    pub(super) row: &'static Row,
     pub(super) site: Arc<Site>,
     consoles: Mutex<Vec<Console>>,
 }
 
+/// How a row's machine differs from the usual.
+pub(super) struct Plan {
+    /// Files of the depot, as sources of the agent.
+    pub(super) sources: &'static [&'static str],
+    /// Of the image.
+    pub(super) change: Change,
+    /// Files beside the usual ones.
+    pub(super) files: Vec<Extra>,
+    /// Whether its token is in the document.
+    pub(super) has_token: bool,
+    /// All attempts to fetch the agent.
+    pub(super) fetch_within: SignedDuration,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Self {
+            sources: &["agent"],
+            change: |_: &Path| Ok(()),
+            files: vec![],
+            has_token: true,
+            fetch_within: SignedDuration::from_mins(2),
+        }
+    }
+}
+
 impl Stage {
-    pub(super) fn new(row: Row, site: &Arc<Site>) -> Self {
+    pub(super) fn new(row: &'static Row, site: &Arc<Site>) -> Self {
         Self { row, site: Arc::clone(site), consoles: Mutex::default() }
     }
 
-    /// A container that got the usual document.
-    pub(super) async fn scene(&self) -> Result<Scene<Container>, RowError> {
-        let world = World::new(&self.site, self.row.name()).await?;
-        let name = self.row.name().to_lowercase();
-        let mut papers = world.enlist(&name).await?;
-        papers.files.extend(firmware(papers.id));
-        let options = world.options() + "CURFEW_DMI=/etc/curfew/firmware\n";
-        papers.files.push(Extra::new("/etc/curfew/agent.env", "0600", options));
-        let user_data = document::by_hand(&Site::url("agent"), papers.files.clone());
-        let spec = Spec { name, address: papers.address, user_data };
-        let machine = Arc::new(Container::boot(&spec, &self.site.tree, self.site.dir()).await?);
+    /// A container that got its document.
+    pub(super) async fn container(&self, plan: Plan) -> Result<Scene<Container>, RowError> {
+        let world = World::new(&self.site, self.row.name).await?;
+        let address = self.site.next_address();
+        let name = format!("m{}", address.octets()[3]);
+        let papers = world.enlist(&name, address).await?;
+        let order = Order {
+            urls: plan.sources.iter().map(|file| Site::url(file)).collect(),
+            options: world.options() + "CURFEW_DMI=/etc/curfew/firmware\n",
+            token: plan.has_token.then(|| papers.token.clone()),
+            files: [papers.files.clone(), firmware(papers.id).to_vec(), plan.files].concat(),
+            fetch_within: plan.fetch_within,
+            join_unarmed: false,
+        };
+        let user_data = document::render(&self.site.agent, order)?;
+        world.cloud.set_user_data(papers.id, &user_data);
+        let spec = Spec { name, address, user_data };
+        let machine = Container::boot(&spec, &self.site.tree, self.site.dir(), plan.change).await?;
+        let machine = Arc::new(machine);
         self.consoles.lock().unwrap_or_else(PoisonError::into_inner).push(machine.console().clone());
         world.bury(&papers, &machine);
-        Ok(Scene { row: self.row, world, papers, machine })
+        Ok(Scene { row: self.row, world, papers, machine, booted: Instant::now() })
     }
 
     /// The last words of all machines.
@@ -55,16 +93,50 @@ impl Stage {
 
 /// A machine in its world.
 pub(super) struct Scene<Machine> {
-    pub(super) row: Row,
+    row: &'static Row,
     pub(super) world: World,
     pub(super) papers: Papers,
     pub(super) machine: Arc<Machine>,
+    pub(super) booted: Instant,
 }
 
 impl<Machine: Bed> Scene<Machine> {
-    /// Waits until the machine shows as armed.
+    /// Waits until the controller shows the machine as armed.
     pub(super) async fn armed(&self) -> Result<Duration, RowError> {
         Ok(self.world.armed(&self.papers).await?)
+    }
+
+    /// Waits until the machine's heartbeat says that it could delete itself, and its console says so, too.
+    pub(super) async fn proven(&self, within: Duration) -> Result<Duration, RowError> {
+        let begun = Instant::now();
+        let on_console = || self.machine.console().says("armed: this server consented");
+        loop {
+            let beat = self.world.heartbeat(&self.papers).await?;
+            let proven = beat.is_some_and(|beat| {
+                beat.identity == Identity::Proven && beat.authority == Authority::Verified
+            });
+            if proven && on_console() {
+                return Ok(begun.elapsed());
+            }
+            if begun.elapsed() > within {
+                let what = format!("no proof within {} s; on the Node {proven}", within.as_secs());
+                return Err(RowError::Unexpected(format!("{what}, on the console {}", on_console())));
+            }
+            sleep(LOOK).await;
+        }
+    }
+
+    /// Waits for a line on the console.
+    pub(super) async fn says(&self, text: &str, within: Duration) -> Result<(), RowError> {
+        let begun = Instant::now();
+        while !self.machine.console().says(text) {
+            if begun.elapsed() > within {
+                let what = format!("the console did not say `{text}` within {} s", within.as_secs());
+                return Err(RowError::Unexpected(what));
+            }
+            sleep(LOOK).await;
+        }
+        Ok(())
     }
 
     /// Waits for the machine's end, and holds it to what both witnesses say.
@@ -72,14 +144,31 @@ impl<Machine: Bed> Scene<Machine> {
         let gone = self.world.gone(&self.papers, within).await?;
         if let Some(gone) = &gone {
             // The plug is pulled a moment after; what was said until then counts.
-            tokio::time::sleep(LAST_WORDS).await;
+            sleep(LAST_WORDS).await;
             let verdict = evidence::agree(&self.machine.console().lines(), &gone.by, gone.at);
             if verdict != Verdict::Agree {
                 return Err(RowError::Witnesses { holder: gone.by.clone(), verdict });
             }
         }
-        Ok(scenario::Row::ended(self.row.name(), gone, by, bound))
+        Ok(scenario::Row::ended(self.row.name, gone, by, bound))
+    }
+
+    /// The result of a row that ends with something being shown, `after` so long.
+    pub(super) fn seen(&self, after: Duration, bound: Duration) -> scenario::Row {
+        let gone = !self.world.cloud.contains(self.papers.id);
+        scenario::Row::seen(self.row.name, Some(after), bound, gone)
     }
 }
 
+/// What a Hetzner server's firmware says. A container has the firmware of the machine it runs on, so these stand for it.
+fn firmware(id: u64) -> [Extra; 3] {
+    let file = |name: &str, text: String| Extra::new(format!("/etc/curfew/firmware/{name}"), "0644", text);
+    [
+        file("sys_vendor", "Hetzner\n".into()),
+        file("product_serial", format!("{id}\n")),
+        file("product_uuid", format!("00000000-0000-4000-8000-{id:012x}\n")),
+    ]
+}
+
 const LAST_WORDS: Duration = Duration::from_secs(2);
+const LOOK: Duration = Duration::from_millis(50);
