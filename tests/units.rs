@@ -78,7 +78,11 @@ async fn no_unit_loses_what_was_learnt_on_a_booted_machine() -> Kept {
         ("curfew-armed.service", "TimeoutStartSec=infinity", "it gives up"),
         ("no-watchdog-no-join.conf", "Requires=curfew-armed.service", "the kubelet does not care"),
         ("no-watchdog-no-join.conf", "After=curfew-armed.service", "the kubelet does not wait"),
-        ("token-as-credential.conf", "SetCredential=curfew.token:", "a missing source prevents the start"),
+        (
+            "token-as-credential.conf",
+            "SetCredential=curfew.token:\\n",
+            "a missing source prevents the start, and so does an empty default",
+        ),
         ("curfew-metadata-guard.service", "RemainAfterExit=yes", "the rules go again at once"),
     ] {
         assert!(lines(unit)?.iter().any(|line| line == directive), "{unit} without {directive}: {without}");

@@ -6,7 +6,7 @@
 
 use std::{fmt, io::Write, process::ExitCode, thread, time::Duration};
 
-use curfew_contract::{Authority, Identity, Phase};
+use curfew_contract::{Authority, Identity, Note, Phase};
 
 use crate::{clocks, config::Config, notify, status::LastWord, time::Boot};
 
@@ -40,7 +40,7 @@ pub fn readiness(word: Option<&LastWord>, boot_id: Option<&str>, now: Boot) -> R
     use Readiness::{Ready, Waiting};
     let Some(word) = word.filter(|word| word.is_of(boot_id)) else { return Waiting(Reason::Unheard) };
     let beat = word.heartbeat();
-    let notes = || beat.notes.iter().map(|note| note.explanation()).collect();
+    let notes = || beat.notes.iter().filter(|note| explains(**note)).map(|note| note.explanation()).collect();
     match (beat.phase, beat.identity, beat.authority) {
         _ if !word.is_fresh(now) => Waiting(Reason::Silent),
         (Phase::Firing, ..) => Waiting(Reason::Firing),
@@ -50,6 +50,12 @@ pub fn readiness(word: Option<&LastWord>, boot_id: Option<&str>, now: Boot) -> R
         (_, Identity::Proven, authority) => Waiting(Reason::Authority(authority, notes())),
         _ => Waiting(Reason::Identity(notes())),
     }
+}
+
+/// Whether a note says why identity or authority is missing. The others come and go without a bearing on it.
+const fn explains(note: Note) -> bool {
+    use Note::{Autoscaled, CredentialUnreadable, IdentityConflict, IdentityUnknown, NotManaged};
+    matches!(note, Autoscaled | CredentialUnreadable | IdentityConflict | IdentityUnknown | NotManaged)
 }
 
 /// Asks once, or with `wait` until the answer is yes. Exit code 0: ready. 1: not. 2: the daemon has said nothing in this
@@ -131,6 +137,8 @@ mod tests {
     #[test]
     fn a_machine_is_ready_without_any_node_or_cluster() {
         assert_eq!(found(|_| {}, BOOT, 102), Readiness::Ready);
+        let draining = found(|beat| beat.phase = Phase::Draining, BOOT, 102);
+        assert_eq!(draining, Readiness::Ready, "k3s must start for the renewal to be seen");
     }
 
     #[test]
@@ -160,11 +168,12 @@ mod tests {
         let words = found(
             |beat| {
                 beat.identity = Identity::Unproven;
-                beat.notes = vec![curfew_contract::Note::NotManaged];
+                beat.notes = vec![Note::FirstArming, Note::NotManaged];
             },
             BOOT,
             102,
         );
         assert!(words.to_string().contains("curfew.dev/managed-by=curfew"), "{words}");
+        assert!(!words.to_string().contains("ten minutes"), "{words}");
     }
 }
