@@ -49,9 +49,13 @@ pub struct Shown {
 impl Api {
     /// A loopback cluster that knows `CapacityLease`s, with its files below `dir`.
     pub async fn loopback(dir: &Path) -> Result<Self, ApiError> {
-        let definition = serde_json::to_value(CapacityLease::crd()).unwrap_or_default();
-        let options = Options { definitions: vec![definition], ..Options::new(dir) };
-        Ok(Self::Loopback(Box::new(Cluster::start(options).await?)))
+        Ok(Self::Loopback(Box::new(Self::cluster(Options::new(dir)).await?)))
+    }
+
+    /// A cluster started with `options` that knows `CapacityLease`s besides.
+    pub async fn cluster(mut options: Options) -> Result<Cluster, ClusterError> {
+        options.definitions.push(serde_json::to_value(CapacityLease::crd()).unwrap_or_default());
+        Cluster::start(options).await
     }
 
     /// The API server of `kubeconfig`, in which the CRD is applied.

@@ -2,7 +2,7 @@
 
 use std::{
     fs, io,
-    net::{Ipv4Addr, SocketAddr},
+    net::{IpAddr, Ipv4Addr, SocketAddr},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -77,7 +77,9 @@ impl Error {
 /// How a cluster starts.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Port on 127.0.0.1; 0 takes a free one.
+    /// Where it listens: 127.0.0.1, unless machines in network namespaces of their own must reach it.
+    pub listen: IpAddr,
+    /// Port; 0 takes a free one.
     pub port: u16,
     /// Where kubeconfigs and certificates are written.
     pub dir: PathBuf,
@@ -94,6 +96,7 @@ impl Options {
     #[must_use]
     pub fn new(dir: impl Into<PathBuf>) -> Self {
         Self {
+            listen: Ipv4Addr::LOCALHOST.into(),
             port: 0,
             dir: dir.into(),
             bookmark_every: Duration::from_mins(1),
@@ -117,7 +120,7 @@ impl Cluster {
         let (authority, tls) = {
             let validity = usual(clock());
             let authority = Authority::new(validity)?;
-            let tls = authority.server(validity)?;
+            let tls = authority.server(validity, options.listen)?;
             (authority, tls)
         };
         let rules = Rules { node_reads: options.node_reads, evictions_blocked: false };
@@ -125,7 +128,7 @@ impl Cluster {
         fs::create_dir_all(&options.dir).map_err(Error::files(&options.dir))?;
         let mut cluster = Self {
             shared,
-            address: (Ipv4Addr::LOCALHOST, options.port).into(),
+            address: (options.listen, options.port).into(),
             dir: options.dir,
             serving: Mutex::new(None),
         };
@@ -135,14 +138,15 @@ impl Cluster {
         for definition in options.definitions {
             cluster.create(("apiextensions.k8s.io", "v1", "customresourcedefinitions"), "", &definition)?;
         }
-        let refuse = |source| Error::Listen { address: (Ipv4Addr::LOCALHOST, options.port).into(), source };
+        let asked = cluster.address;
+        let refuse = |source| Error::Listen { address: asked, source };
         let listener = serve::listen(cluster.address).await.map_err(refuse)?;
         cluster.address = listener.local_addr().map_err(refuse)?;
         *cluster.serving() = Some(tokio::spawn(serve::serve(cluster.shared.clone(), listener)));
         Ok(cluster)
     }
 
-    /// `https://127.0.0.1:PORT`.
+    /// `https://ADDRESS:PORT`.
     #[must_use]
     pub fn url(&self) -> String {
         format!("https://{}", self.address)
@@ -225,7 +229,7 @@ impl Cluster {
 
     /// Gives the server another certificate, for connections to come.
     pub fn set_server_validity(&self, validity: Validity) -> Result<(), Error> {
-        self.shared.set_tls(self.shared.authority.server(validity)?);
+        self.shared.set_tls(self.shared.authority.server(validity, self.address.ip())?);
         Ok(())
     }
 

@@ -1,0 +1,56 @@
+//! The command line.
+
+use std::{
+    error::Error,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode},
+    sync::Arc,
+};
+
+use clap::Parser;
+
+use crate::{
+    rows::{self, Row},
+    site::Site,
+};
+
+/// Plays rows of the failure matrix on real machines.
+///
+/// Exit codes: 0 every row held, 1 not, 77 nothing can be played here (the reason is printed).
+#[derive(Debug, Parser)]
+#[command(name = "machine")]
+pub(crate) struct Cli {
+    /// Rows to play. None: all of them.
+    #[arg(value_enum, value_name = "ROW", ignore_case = true)]
+    rows: Vec<Row>,
+    /// Print one JSON object a row, as the sandbox does.
+    #[arg(long)]
+    json: bool,
+    /// The agent that machines fetch and install: a static one [default: where .ci/static builds it].
+    #[arg(long, value_name = "PATH")]
+    agent: Option<PathBuf>,
+    /// What tests/machine/image/build made.
+    #[arg(long, value_name = "DIR", default_value_os_t = workspace().join("target/machine"))]
+    image: PathBuf,
+}
+
+impl Cli {
+    pub(crate) async fn play(self) -> Result<ExitCode, Box<dyn Error>> {
+        let agent = self.agent.map_or_else(built, Ok)?;
+        let site = Arc::new(Site::open(&agent, &self.image).await?);
+        let rows = if self.rows.is_empty() { Row::ALL.to_vec() } else { self.rows };
+        let held = rows::play_all(rows, &site, self.json).await;
+        Ok(if held { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}
+
+/// The static agent.
+fn built() -> Result<PathBuf, Box<dyn Error>> {
+    let printed = Command::new(workspace().join(".ci/static")).arg("--print").output()?;
+    Ok(workspace().join(String::from_utf8(printed.stdout)?.trim()))
+}
+
+fn workspace() -> &'static Path {
+    let crate_ = Path::new(env!("CARGO_MANIFEST_DIR"));
+    crate_.ancestors().nth(2).unwrap_or(crate_)
+}

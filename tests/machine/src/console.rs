@@ -1,0 +1,53 @@
+//! What a machine says on its console, stamped by the clock outside as it arrives: a machine whose own clock is wrong
+//! cannot put a wrong time to it. It outlives the machine.
+
+use std::{
+    io::{BufRead, BufReader, Read},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread,
+};
+
+use jiff::Timestamp;
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Line {
+    /// When its last byte arrived.
+    pub(crate) at: Timestamp,
+    pub(crate) text: String,
+}
+
+/// Everything said so far.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Console(Arc<Mutex<Vec<Line>>>);
+
+impl Console {
+    /// Listens until the stream ends.
+    pub(crate) fn listen(stream: impl Read + Send + 'static) -> Self {
+        let console = Self::default();
+        let lines = console.clone();
+        thread::spawn(move || {
+            for line in BufReader::new(stream).split(b'\n') {
+                let Ok(line) = line else { return };
+                let text = String::from_utf8_lossy(&line).trim_end_matches('\r').to_owned();
+                lines.lock().push(Line { at: crate::clock::now(), text });
+            }
+        });
+        console
+    }
+
+    pub(crate) fn lines(&self) -> Vec<Line> {
+        self.lock().clone()
+    }
+
+    /// The last lines, as many as a person reads.
+    pub(crate) fn tail(&self, lines: usize) -> String {
+        let said = self.lock();
+        let last = said[said.len().saturating_sub(lines)..].iter();
+        last.map(|line| format!("{:.3} {}\n", line.at, line.text)).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Line>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
