@@ -6,6 +6,7 @@ mod real;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use jiff::Timestamp;
@@ -21,7 +22,7 @@ pub use real::{Real, RealError};
 /// One of the two.
 pub enum Api {
     /// The double.
-    Loopback(Box<Cluster>),
+    Loopback(Arc<Cluster>),
     /// Somebody's cluster.
     Real(Box<Real>),
 }
@@ -49,7 +50,7 @@ pub struct Shown {
 impl Api {
     /// A loopback cluster that knows `CapacityLease`s, with its files below `dir`.
     pub async fn loopback(dir: &Path) -> Result<Self, ApiError> {
-        Ok(Self::Loopback(Box::new(Self::cluster(Options::new(dir)).await?)))
+        Ok(Self::Loopback(Arc::new(Self::cluster(Options::new(dir)).await?)))
     }
 
     /// A cluster started with `options` that knows `CapacityLease`s besides.

@@ -9,6 +9,7 @@ use std::{
 };
 
 use jiff::{SignedDuration, Timestamp};
+use rustls::ServerConfig;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
@@ -231,6 +232,11 @@ impl Cluster {
     pub fn set_server_validity(&self, validity: Validity) -> Result<(), Error> {
         self.shared.set_tls(self.shared.authority.server(validity, self.address.ip())?);
         Ok(())
+    }
+
+    /// For another server on the cluster's address: HTTP/1.1 over TLS, by a certificate of the cluster's authority.
+    pub fn server_tls(&self) -> Result<ServerConfig, Error> {
+        self.shared.authority.server(usual(self.now()), self.address.ip())
     }
 
     /// Every request so far, oldest first.

@@ -7,14 +7,14 @@ use std::{
     fs, io,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use crate::{
     bed::{Bed, BedError, Output, Spec},
     console::Console,
-    enclosure::{self, BRIDGE, CGROUPS},
+    enclosure::{self, BRIDGE},
 };
 
 /// A running container.
@@ -41,13 +41,15 @@ impl Container {
     fn start(spec: &Spec, tree: &Path, dir: &Path) -> io::Result<Self> {
         let root = overlay(tree, dir)?;
         furnish(spec, &root)?;
-        let group = Path::new(CGROUPS).join(format!("curfew-{}-{}", std::process::id(), spec.name));
+        let group = enclosure::groups().join(&spec.name);
         fs::create_dir(&group)?;
         // Every process of the machine is born within its group, the supervisor first, so that none survives it.
         let mut supervisor = Command::new("sh")
             .args(["-c", "echo $$ >\"$0/cgroup.procs\" && exec systemd-nspawn \"$@\" 2>&1"])
             .arg(&group)
             .args(["--quiet", "--boot", "--register=no", "--keep-unit", "--console=read-only"])
+            // As root has them on a machine of its own.
+            .arg("--capability=CAP_IPC_LOCK,CAP_SYS_RESOURCE")
             .args(["--network-bridge", BRIDGE, "--machine", &spec.name, "--directory"])
             .arg(&root)
             .stdin(Stdio::null())
@@ -55,9 +57,42 @@ impl Container {
             .spawn()?;
         let said = supervisor.stdout.take().ok_or_else(|| io::Error::other("it has no standard output"))?;
         let console = Console::listen(said);
-        let leader = leader(&mut supervisor, &console)?;
-        let supervisor = Mutex::new(Some(supervisor));
-        Ok(Self { name: spec.name.clone(), group, root, console, leader, supervisor })
+        let mut container = Self {
+            name: spec.name.clone(),
+            group,
+            root,
+            console,
+            leader: 0,
+            supervisor: Mutex::new(Some(supervisor)),
+        };
+        container.leader = container.find_leader()?;
+        // The supervisor made up the id of a boot. Units with a /proc of their own see the true one, others would see
+        // this: two boots, whose clocks could not be compared. The clock is the kernel's, so the id must be.
+        let own = ["--target", &container.leader.to_string(), "--mount", "--pid", "umount", "/proc/sys/kernel/random/boot_id"];
+        succeed(Command::new("nsenter").args(own))?;
+        Ok(container)
+    }
+
+    /// Waits for the container's process 1: the supervisor's child.
+    fn find_leader(&self) -> io::Result<u32> {
+        let payload = |child: &&str| {
+            let group = fs::read_to_string(format!("/proc/{child}/cgroup")).unwrap_or_default();
+            group.trim_end().ends_with("/payload/init.scope")
+        };
+        for _ in 0..BOOTS_WITHIN.as_millis() / LOOK.as_millis() {
+            let Some(id) = self.supervisor().as_ref().map(Child::id) else { break };
+            let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
+            let leader = children.split_whitespace().find(payload).and_then(|child| child.parse().ok());
+            if let Some(leader) = leader {
+                return Ok(leader);
+            }
+            std::thread::sleep(LOOK);
+        }
+        Err(io::Error::other(format!("no process 1 came up: {}", self.console.tail(20))))
+    }
+
+    fn supervisor(&self) -> MutexGuard<'_, Option<Child>> {
+        self.supervisor.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Its root directory, seen from outside; stays after its end.
@@ -98,8 +133,7 @@ impl Bed for Container {
     }
 
     fn kill(&self) {
-        let mut supervisor = self.supervisor.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(mut child) = supervisor.take() {
+        if let Some(mut child) = self.supervisor().take() {
             if let Err(error) = enclosure::end_group(&self.group) {
                 eprintln!("{}: cannot be killed: {error}", self.name);
             }
@@ -112,6 +146,8 @@ impl Bed for Container {
 impl Drop for Container {
     fn drop(&mut self) {
         self.kill();
+        // Else its files could not be removed.
+        drop(Command::new("umount").args(["--lazy", "--recursive"]).arg(&self.root).status());
     }
 }
 
@@ -154,27 +190,6 @@ fn furnish(spec: &Spec, root: &Path) -> io::Result<()> {
         fs::write(path, text)?;
     }
     Ok(())
-}
-
-/// Waits for the container's process 1: the supervisor's child.
-fn leader(supervisor: &mut Child, console: &Console) -> io::Result<u32> {
-    let id = supervisor.id();
-    let payload = |child: &str| {
-        let group = fs::read_to_string(format!("/proc/{child}/cgroup")).unwrap_or_default();
-        group.trim_end().ends_with("/payload/init.scope")
-    };
-    for _ in 0..BOOTS_WITHIN.as_millis() / LOOK.as_millis() {
-        let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
-        let first = children.split_whitespace().find(|child| payload(child));
-        if let Some(leader) = first.and_then(|child| child.parse().ok()) {
-            return Ok(leader);
-        }
-        if supervisor.try_wait()?.is_some() {
-            break;
-        }
-        std::thread::sleep(LOOK);
-    }
-    Err(io::Error::other(format!("no process 1 came up: {}", console.tail(20))))
 }
 
 fn succeed(command: &mut Command) -> io::Result<()> {

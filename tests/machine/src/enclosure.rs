@@ -1,14 +1,12 @@
 //! Private namespaces around everything: mounts, network, processes. Nothing of a run is seen outside, nothing reaches
 //! outside, and nothing is left when its first process ends, however that ends.
 
-use std::{env, fs, io, os::unix::process::CommandExt, path::Path, process::Command};
+use std::{env, fs, io, os::unix::process::CommandExt, path::{Path, PathBuf}, process::Command};
 
 /// The address of the world outside the machines, on its bridge. They have others of the same /24.
 pub(crate) const OUTSIDE: [u8; 4] = [10, 88, 0, 1];
 /// The bridge that machines are plugged into.
 pub(crate) const BRIDGE: &str = "site";
-/// Where control groups of version 2 alone are, as `systemd` wants to find them.
-pub(crate) const CGROUPS: &str = "/sys/fs/cgroup";
 
 /// Why no machine can be run here.
 #[derive(Debug, thiserror::Error)]
@@ -54,15 +52,17 @@ pub(crate) fn enter() -> Result<(), Refused> {
         return Err(no(String::from_utf8_lossy(&tried.stderr).into_owned()));
     }
     let own = env::current_exe().map_err(|error| no(error.to_string()))?;
-    Err(no(unshare().arg(own).args(env::args_os().skip(1)).env(ENCLOSED, "1").exec().to_string()))
+    Err(no(unshare().arg(own).args(env::args_os().skip(1)).env(ENCLOSED, std::process::id().to_string()).exec().to_string()))
 }
 
 /// Control groups and a network, within.
 pub(crate) fn furnish() -> Result<(), Unfurnished> {
     let outside = OUTSIDE.map(|byte| byte.to_string()).join(".");
     for line in [
-        &format!("umount --lazy {CGROUPS}"),
-        &format!("mount -t cgroup2 none {CGROUPS}"),
+        // Version 2 alone, as systemd wants to find it.
+        "umount --lazy /sys/fs/cgroup",
+        "mount -t cgroup2 none /sys/fs/cgroup",
+        &format!("mkdir {}", groups().display()),
         "ip link set lo up",
         &format!("ip link add {BRIDGE} type bridge"),
         &format!("ip addr add {outside}/24 dev {BRIDGE}"),
@@ -79,6 +79,18 @@ pub(crate) fn furnish() -> Result<(), Unfurnished> {
         }
     }
     Ok(())
+}
+
+/// The control group of this run, in which machines have theirs.
+pub(crate) fn groups() -> PathBuf {
+    let run = env::var(ENCLOSED).unwrap_or_default();
+    Path::new("/sys/fs/cgroup").join(format!("curfew-machine-{run}"))
+}
+
+/// Removes it, once no machine runs any more.
+pub(crate) fn leave() {
+    // One that is not empty says more than an error here could.
+    let _ = fs::remove_dir(groups());
 }
 
 /// Kills every process of a control group, and returns when none is left. It is removed.

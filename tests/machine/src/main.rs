@@ -50,7 +50,9 @@ fn play(cli: args::Cli) -> Result<ExitCode, Box<dyn Error>> {
     // Refused only if one is installed already.
     drop(rustls::crypto::ring::default_provider().install_default());
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(cli.play())
+    let exit = runtime.block_on(cli.play());
+    enclosure::leave();
+    exit
 }
 
 fn report(who: &str, error: &dyn Error) {

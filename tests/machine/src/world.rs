@@ -37,6 +37,7 @@ pub(crate) enum WorldError {
 /// One of everything that is outside the machine.
 pub(crate) struct World {
     pub(crate) cloud: Arc<Cloud>,
+    pub(crate) cluster: Arc<Cluster>,
     pub(crate) api: Api,
     site: Arc<Site>,
     dir: PathBuf,
@@ -60,18 +61,13 @@ impl World {
     /// A cloud and a cluster, empty, on the site's address. No controller runs yet.
     pub(crate) async fn new(site: &Arc<Site>, row: &str) -> Result<Self, WorldError> {
         let (listen, dir) = (OUTSIDE.into(), site.dir().join(row));
-        let cloud = Cloud::start(cloud::Options { listen, ..cloud::Options::default() }).await?;
         let options = cluster::Options { listen, ..cluster::Options::new(dir.join("cluster")) };
-        let api = Api::Loopback(Box::new(Api::cluster(options).await?));
-        Ok(Self { cloud: Arc::new(cloud), api, site: Arc::clone(site), dir, controller: Mutex::default() })
-    }
-
-    /// The cluster, for its faults.
-    pub(crate) fn cluster(&self) -> Option<&Cluster> {
-        match &self.api {
-            Api::Loopback(cluster) => Some(cluster),
-            Api::Real(_) => None,
-        }
+        let cluster = Arc::new(Api::cluster(options).await?);
+        // An agent sends its token over TLS only, unless the provider is on its own loopback.
+        let tls = Some(Arc::new(cluster.server_tls()?));
+        let cloud = Cloud::start(cloud::Options { listen, tls, ..cloud::Options::default() }).await?;
+        let (cloud, api) = (Arc::new(cloud), Api::Loopback(Arc::clone(&cluster)));
+        Ok(Self { cloud, cluster, api, site: Arc::clone(site), dir, controller: Mutex::default() })
     }
 
     /// Rents a server and makes its Node, of the lease's.
@@ -80,11 +76,8 @@ impl World {
         self.api.add_node(name, &format!("hcloud://{id}"), &labels()).await?;
         let address = self.site.next_address();
         self.site.register(address, &self.cloud, id);
-        let kubeconfig = match &self.api {
-            Api::Loopback(cluster) => cluster.kubeconfig_for(&Identity::Kubelet(name.into()), None)?,
-            Api::Real(_) => self.api.controller_kubeconfig()?,
-        };
-        let kubeconfig = std::fs::read_to_string(kubeconfig)?;
+        let kubelet = self.cluster.kubeconfig_for(&Identity::Kubelet(name.into()), None)?;
+        let kubeconfig = std::fs::read_to_string(kubelet)?;
         // A token each, so that the ledger tells who deleted. On a real machine both read one file.
         let token = |holder: &str| self.cloud.issue_token(Project::OURS, Access::ReadWrite, holder);
         let secret = |path: &str, text: String| Extra::new(path, "0600", text);
@@ -93,6 +86,7 @@ impl World {
             secret("/etc/curfew/backstop-token", token(BACKSTOP)),
             Extra::new("/etc/systemd/system/curfew-backstop.service.d/of-its-own.conf", "0644", OF_ITS_OWN),
             secret("/etc/kubernetes/kubelet.conf", kubeconfig),
+            Extra::new(PROVIDER_CA, "0644", self.cluster.authority()),
         ];
         Ok(Papers { name: name.into(), id, address, files })
     }
@@ -100,19 +94,20 @@ impl World {
     /// The agent's options for this world, as lines of its environment file.
     pub(crate) fn options(&self) -> String {
         format!(
-            "HCLOUD_ENDPOINT={}\nCURFEW_FIRST_HOLD=0s\nCURFEW_HEARTBEAT=1s\nCURFEW_PROBE=10s\n",
-            self.cloud.endpoint()
+            "HCLOUD_ENDPOINT={}\nCURFEW_PROVIDER_CA={PROVIDER_CA}\nCURFEW_FIRST_HOLD=0s\nCURFEW_HEARTBEAT=1s\n\
+             CURFEW_PROBE=10s\n",
+            self.cloud.tls_endpoint().unwrap_or_default()
         )
     }
 
     /// When the server is deleted, the machine's plug is pulled: a moment later, as it is in reality.
     pub(crate) fn bury(&self, papers: &Papers, machine: &Arc<impl Bed>) {
-        let (id, machine) = (papers.id, Arc::clone(machine));
+        let (id, machine) = (papers.id, Arc::downgrade(machine));
         self.cloud.configure(|settings| settings.kill = cloud::Kill::AfterAnswer);
         self.cloud.on_gone(move |gone| {
             if gone == id {
                 std::thread::sleep(PLUG_PULLED_AFTER);
-                machine.kill();
+                machine.upgrade().inspect(|machine| machine.kill());
             }
         });
     }
@@ -184,7 +179,9 @@ fn labels() -> BTreeMap<String, String> {
 /// Beside the unit: whose token deletes, and who speaks on the console.
 const OF_ITS_OWN: &str = "[Service]\nEnvironment=CURFEW_TOKEN_FILE=/etc/curfew/backstop-token\n\
                           SyslogIdentifier=curfew-backstop\n";
-const ARMS_WITHIN: Duration = Duration::from_mins(3);
+/// Where a machine has the authority of provider and cluster.
+const PROVIDER_CA: &str = "/etc/curfew/provider-ca.pem";
+const ARMS_WITHIN: Duration = Duration::from_secs(100);
 const LOOK: Duration = Duration::from_millis(50);
 /// Between the accepted DELETE and the end of the machine. Enough for its last words to get out.
 const PLUG_PULLED_AFTER: Duration = Duration::from_secs(1);

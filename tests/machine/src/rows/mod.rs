@@ -1,20 +1,15 @@
 //! The rows that take a real machine, each in a file of its own: what is broken, and what is then measured.
 
 mod f1;
+mod stage;
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use curfew_sandbox::scenario;
 use tokio::{sync::Semaphore, task::JoinSet};
 
-use crate::{
-    bed::{Bed, BedError, Spec},
-    container::Container,
-    document::{self, Extra},
-    evidence::{self, Verdict},
-    site::Site,
-    world::{Papers, World, WorldError},
-};
+use crate::{bed::BedError, document::Extra, evidence::Verdict, site::Site, world::WorldError};
+use stage::Stage;
 
 /// A row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -47,9 +42,9 @@ impl Row {
         }
     }
 
-    async fn play(self, site: &Arc<Site>) -> Played {
+    async fn play(self, stage: &Stage) -> Played {
         match self {
-            Self::F1 => f1::play(site).await,
+            Self::F1 => f1::play(stage).await,
         }
     }
 }
@@ -58,64 +53,43 @@ impl Row {
 pub(crate) async fn play_all(rows: Vec<Row>, site: &Arc<Site>, json: bool) -> bool {
     let (seats, mut playing) = (Arc::new(Semaphore::new(AT_ONCE)), JoinSet::new());
     for row in rows {
-        let (seats, site) = (Arc::clone(&seats), Arc::clone(site));
+        let (seats, stage) = (Arc::clone(&seats), Stage::new(row, site));
         playing.spawn(async move {
             let _seat = seats.acquire_owned().await;
-            (row, row.play(&site).await)
+            (row, play(&stage).await)
         });
     }
     let mut held = true;
     while let Some(ended) = playing.join_next().await {
+        // A row that panicked.
         let Ok((row, result)) = ended else {
             held = false;
             continue;
         };
-        let row = result.unwrap_or_else(|error| {
-            crate::report(row.name(), &error);
-            scenario::Row::unplayed(row.name())
-        });
-        held &= row.held;
-        println!("{}", if json { row.json() } else { format!("{row:?}") });
+        held &= result.held;
+        println!("{}", if json { result.json() } else { line(row, &result) });
     }
     held
 }
 
-/// A machine that was booted from its document, in a world of its own.
-struct Scene {
-    world: World,
-    papers: Papers,
-    machine: Arc<Container>,
+/// Whatever comes of it: a promise that was not seen to be kept is not kept.
+async fn play(stage: &Stage) -> scenario::Row {
+    let name = stage.row.name();
+    let played = stage.row.play(stage).await.unwrap_or_else(|error| {
+        crate::report(name, &error);
+        scenario::Row::unplayed(name)
+    });
+    if !played.held {
+        eprintln!("{name}: did not hold. What was said last:\n{}", stage.said());
+    }
+    played
 }
 
-impl Scene {
-    /// A container that gets the usual document.
-    async fn set(site: &Arc<Site>, row: Row) -> Result<Self, RowError> {
-        let world = World::new(site, row.name()).await?;
-        let name = row.name().to_lowercase();
-        let mut papers = world.enlist(&name).await?;
-        papers.files.extend(firmware(papers.id));
-        let options = world.options() + "CURFEW_DMI=/etc/curfew/firmware\n";
-        papers.files.push(Extra::new("/etc/curfew/agent.env", "0600", options));
-        let user_data = document::by_hand(&Site::url("agent"), papers.files.clone());
-        let spec = Spec { name, address: papers.address, user_data };
-        let machine = Arc::new(Container::boot(&spec, &site.tree, site.dir()).await?);
-        world.bury(&papers, &machine);
-        Ok(Self { world, papers, machine })
-    }
-
-    /// Waits for the machine's end, and holds it to what both witnesses say.
-    async fn ends(&self, row: Row, by: scenario::Layer, within: Duration, bound: Duration) -> Played {
-        let gone = self.world.gone(&self.papers, within).await?;
-        if let Some(gone) = &gone {
-            // The plug is pulled a moment after; what was said until then counts.
-            tokio::time::sleep(Duration::from_secs(2)).await;
-            let verdict = evidence::agree(&self.machine.console().lines(), &gone.by, gone.at);
-            if verdict != Verdict::Agree {
-                return Err(RowError::Witnesses { holder: gone.by.clone(), verdict });
-            }
-        }
-        Ok(scenario::Row::ended(row.name(), gone, by, bound))
-    }
+fn line(row: Row, result: &scenario::Row) -> String {
+    let overshoot = result.overshoot_seconds.map_or_else(|| "-".to_owned(), |late| format!("{late:+.3} s"));
+    let by = result.enforced_by.as_deref().unwrap_or("nobody");
+    let held = if result.held { "held" } else { "NOT HELD" };
+    format!("{:16} {by:9} {overshoot:>12} {:>6} s  {held}", row.name(), result.bound_seconds)
 }
 
 /// What a Hetzner server's firmware says. A container has the firmware of the machine it runs on, so these stand for it.
