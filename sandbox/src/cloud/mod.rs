@@ -216,6 +216,11 @@ impl Cloud {
         self.change(id, |server| server.labels = labels);
     }
 
+    /// Replaces what the metadata service serves as user-data: what a create call would have carried.
+    pub fn set_user_data(&self, id: u64, user_data: &str) {
+        self.change(id, |server| server.user_data = Some(user_data.into()));
+    }
+
     /// Gives the server to another project, so that our tokens see 404.
     pub fn move_to(&self, id: u64, project: Project) {
         self.change(id, |server| server.project = project);

@@ -3,7 +3,10 @@
 use jiff::Timestamp;
 
 /// Now.
-#[expect(clippy::disallowed_methods, reason = "the world outside the machines; somebody must look at a clock")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the world outside the machines; somebody must look at a clock"
+)]
 pub(crate) fn now() -> Timestamp {
     Timestamp::now()
 }

@@ -68,7 +68,14 @@ impl Container {
         container.leader = container.find_leader()?;
         // The supervisor made up the id of a boot. Units with a /proc of their own see the true one, others would see
         // this: two boots, whose clocks could not be compared. The clock is the kernel's, so the id must be.
-        let own = ["--target", &container.leader.to_string(), "--mount", "--pid", "umount", "/proc/sys/kernel/random/boot_id"];
+        let own = [
+            "--target",
+            &container.leader.to_string(),
+            "--mount",
+            "--pid",
+            "umount",
+            "/proc/sys/kernel/random/boot_id",
+        ];
         succeed(Command::new("nsenter").args(own))?;
         Ok(container)
     }
@@ -192,7 +199,7 @@ fn furnish(spec: &Spec, root: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn succeed(command: &mut Command) -> io::Result<()> {
+pub(crate) fn succeed(command: &mut Command) -> io::Result<()> {
     let output = command.output()?;
     if output.status.success() {
         return Ok(());

@@ -1,6 +1,5 @@
 //! What a machine is given: a document for cloud-init.
 
-
 use serde_json::{Value, json};
 
 /// A file the document brings.

@@ -1,7 +1,12 @@
 //! Private namespaces around everything: mounts, network, processes. Nothing of a run is seen outside, nothing reaches
 //! outside, and nothing is left when its first process ends, however that ends.
 
-use std::{env, fs, io, os::unix::process::CommandExt, path::{Path, PathBuf}, process::Command};
+use std::{
+    env, fs, io,
+    os::unix::process::CommandExt,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 /// The address of the world outside the machines, on its bridge. They have others of the same /24.
 pub(crate) const OUTSIDE: [u8; 4] = [10, 88, 0, 1];
@@ -52,7 +57,12 @@ pub(crate) fn enter() -> Result<(), Refused> {
         return Err(no(String::from_utf8_lossy(&tried.stderr).into_owned()));
     }
     let own = env::current_exe().map_err(|error| no(error.to_string()))?;
-    Err(no(unshare().arg(own).args(env::args_os().skip(1)).env(ENCLOSED, std::process::id().to_string()).exec().to_string()))
+    Err(no(unshare()
+        .arg(own)
+        .args(env::args_os().skip(1))
+        .env(ENCLOSED, std::process::id().to_string())
+        .exec()
+        .to_string()))
 }
 
 /// Control groups and a network, within.

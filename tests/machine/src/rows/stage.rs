@@ -40,10 +40,15 @@ impl Stage {
         papers.files.push(Extra::new("/etc/curfew/agent.env", "0600", options));
         let user_data = document::by_hand(&Site::url("agent"), papers.files.clone());
         let spec = Spec { name, address: papers.address, user_data };
-        let machine = Arc::new(Container::boot(&spec, &self.site.tree, self.site.dir()).await?);
-        self.consoles.lock().unwrap_or_else(PoisonError::into_inner).push(machine.console().clone());
+        let machine = Arc::new(Container::boot(&spec, &self.site.image.join("tree"), self.site.dir()).await?);
+        self.listen(machine.console());
         world.bury(&papers, &machine);
         Ok(Scene { row: self.row, world, papers, machine })
+    }
+
+    /// What is said there is shown if the row does not hold.
+    pub(super) fn listen(&self, console: &Console) {
+        self.consoles.lock().unwrap_or_else(PoisonError::into_inner).push(console.clone());
     }
 
     /// The last words of all machines.

@@ -31,8 +31,6 @@ pub(crate) enum GuestError {
     Ended,
     #[error("the machine did not answer `{command}` within {} s", .within.as_secs())]
     Silent { command: String, within: Duration },
-    #[error("`{command}` failed in the machine with code {status}: {said}")]
-    Failed { command: String, status: i32, said: String },
 }
 
 /// The outer end of the port.
@@ -73,15 +71,6 @@ impl Guest {
         timeout(within, running)
             .await
             .unwrap_or_else(|_| Err(GuestError::Silent { command: command.to_owned(), within }))
-    }
-
-    /// The same, and it must succeed. Returns what it said, trimmed.
-    pub(crate) async fn must(&self, command: &str, within: Duration) -> Result<String, GuestError> {
-        let Done { status, said } = self.run(command, within).await?;
-        if status == 0 {
-            return Ok(said.trim().to_owned());
-        }
-        Err(GuestError::Failed { command: command.to_owned(), status, said: said.trim().to_owned() })
     }
 }
 

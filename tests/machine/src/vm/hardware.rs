@@ -57,7 +57,10 @@ impl Hardware<'_> {
             ("-smp", "2".into()),
             ("-m", "512".into()),
             ("-rtc", format!("base={}", self.rtc.base(now))),
-            ("-smbios", format!("type=1,manufacturer=Hetzner,product=vServer,serial={server},uuid={}", uuid(*server))),
+            (
+                "-smbios",
+                format!("type=1,manufacturer=Hetzner,product=vServer,serial={server},uuid={}", uuid(*server)),
+            ),
             ("-kernel", image("vmlinuz")),
             ("-initrd", image("initrd")),
             ("-append", KERNEL.into()),
@@ -73,7 +76,9 @@ impl Hardware<'_> {
             ("-qmp", format!("unix:{},server=on,wait=off", socket(MONITOR))),
         ];
         let bare = ["-nodefaults", "-no-user-config", "-display", "none"].map(OsString::from);
-        bare.into_iter().chain(options.into_iter().flat_map(|(name, value)| [name.into(), value.into()])).collect()
+        bare.into_iter()
+            .chain(options.into_iter().flat_map(|(name, value)| [name.into(), value.into()]))
+            .collect()
     }
 }
 

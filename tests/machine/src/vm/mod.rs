@@ -47,7 +47,7 @@ impl Vm {
     pub(crate) async fn boot(spec: &Spec, server: u64, rtc: Rtc, site: &Site) -> Result<Self, BedError> {
         let boot = |source| BedError::Boot { name: spec.name.clone(), source };
         let vm = Self::start(spec, server, rtc, site).await.map_err(boot)?;
-        vm.booted().await?;
+        vm.guest.listens(BOOTS_WITHIN).await.map_err(|error| vm.run_failed("boot", error))?;
         Ok(vm)
     }
 
@@ -55,7 +55,8 @@ impl Vm {
         let (name, dir) = (spec.name.clone(), site.dir().join(&spec.name).join("vm"));
         fs::create_dir_all(&dir)?;
         let mac = site.network.plug(&name, spec.address, site.dir())?;
-        let hardware = Hardware { server, rtc, tap: &name, mac: &mac, image: &site.image.join("vm"), dir: &dir };
+        let hardware =
+            Hardware { server, rtc, tap: &name, mac: &mac, image: &site.image.join("vm"), dir: &dir };
         let mut hypervisor = Command::new("qemu-system-x86_64")
             .args(hardware.arguments(crate::clock::now()))
             // The layer that its disk's writes go to.
@@ -71,23 +72,16 @@ impl Vm {
         Ok(Self { name, console, monitor, guest, hypervisor: Mutex::new(unattached.0.take()) })
     }
 
-    /// Waits until a boot has come so far that root commands are taken.
-    pub(crate) async fn booted(&self) -> Result<(), BedError> {
-        self.guest.listens(BOOTS_WITHIN).await.map_err(|error| self.run_failed("boot", error))
-    }
-
-    /// Presses the reset button, in the middle of whatever it does. Returns when it has booted again.
+    /// Presses the reset button, in the middle of whatever it does.
     pub(crate) async fn reset(&self) -> Result<(), BedError> {
-        self.hand(Hand::SystemReset).await?;
-        self.booted().await
+        self.hand(Hand::SystemReset).await
     }
 
-    /// Lets it reboot by itself, in good order. Returns when it has booted again.
+    /// Lets it reboot by itself, in good order. Returns when it is down.
     pub(crate) async fn reboot(&self) -> Result<(), BedError> {
         let before = self.monitor.mark();
         self.run("systemctl reboot --no-block").await?;
-        self.sees(Event::Reset, before).await?;
-        self.booted().await
+        self.sees(Event::Reset, before).await
     }
 
     /// Lets it suspend itself to RAM. Returns when it is.

@@ -37,8 +37,20 @@ impl Network {
         let all: String = (2..=254).map(|last| format!("{},{a}.{b}.{c}.{last}\n", hardware(last))).collect();
         std::fs::write(&hosts, all)?;
         let child = Command::new("dnsmasq")
-            .args(["--keep-in-foreground", "--conf-file=/dev/null", "--user=root", "--port=0", "--log-facility=-"])
-            .args(["--no-ping", "--leasefile-ro", "--dhcp-authoritative", "--bind-interfaces", "--quiet-dhcp"])
+            .args([
+                "--keep-in-foreground",
+                "--conf-file=/dev/null",
+                "--user=root",
+                "--port=0",
+                "--log-facility=-",
+            ])
+            .args([
+                "--no-ping",
+                "--leasefile-ro",
+                "--dhcp-authoritative",
+                "--bind-interfaces",
+                "--quiet-dhcp",
+            ])
             .arg(format!("--interface={BRIDGE}"))
             .arg(format!("--dhcp-range={a}.{b}.{c}.2,static,255.255.255.0,1h"))
             .arg(format!("--dhcp-hostsfile={}", hosts.display()))

@@ -34,7 +34,8 @@ async fn an_event_between_command_and_answer_is_no_answer() {
 
 #[tokio::test]
 async fn a_command_that_is_refused_says_why() {
-    let (_dir, qmp) = monitor(vec!["{\"error\": {\"class\": \"GenericError\", \"desc\": \"not suspended\"}}"]).await;
+    let (_dir, qmp) =
+        monitor(vec!["{\"error\": {\"class\": \"GenericError\", \"desc\": \"not suspended\"}}"]).await;
     let refused = qmp.execute(Command::SystemWakeup).await.unwrap_err();
     assert!(refused.to_string().contains("not suspended"), "{refused}");
 }
