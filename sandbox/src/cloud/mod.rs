@@ -216,9 +216,9 @@ impl Cloud {
         self.change(id, |server| server.labels = labels);
     }
 
-    /// What its metadata answers as user-data from now on.
-    pub fn set_user_data(&self, id: u64, text: &str) {
-        self.change(id, |server| server.user_data = Some(text.into()));
+    /// Replaces what the metadata service serves as user-data: what a create call would have carried.
+    pub fn set_user_data(&self, id: u64, user_data: &str) {
+        self.change(id, |server| server.user_data = Some(user_data.into()));
     }
 
     /// Gives the server to another project, so that our tokens see 404.

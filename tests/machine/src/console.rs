@@ -5,6 +5,7 @@ use std::{
     io::{BufRead, BufReader, Read},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread,
+    time::Duration,
 };
 
 use jiff::Timestamp;
@@ -36,12 +37,27 @@ impl Console {
         console
     }
 
+    /// Waits for a line, not before `since`, that contains `text`. Returns when it came.
+    pub(crate) async fn says(&self, text: &str, since: Timestamp, within: Duration) -> Option<Timestamp> {
+        let said = async {
+            loop {
+                let found =
+                    self.lock().iter().find(|line| line.at >= since && line.text.contains(text)).cloned();
+                if let Some(line) = found {
+                    return line.at;
+                }
+                tokio::time::sleep(LOOK).await;
+            }
+        };
+        tokio::time::timeout(within, said).await.ok()
+    }
+
     pub(crate) fn lines(&self) -> Vec<Line> {
         self.lock().clone()
     }
 
     /// Whether a line has `text` in it.
-    pub(crate) fn says(&self, text: &str) -> bool {
+    pub(crate) fn has_said(&self, text: &str) -> bool {
         self.lock().iter().any(|line| line.text.contains(text))
     }
 
@@ -56,3 +72,5 @@ impl Console {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+const LOOK: Duration = Duration::from_millis(50);

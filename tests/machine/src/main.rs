@@ -20,6 +20,7 @@ mod enclosure;
 mod evidence;
 mod rows;
 mod site;
+mod vm;
 mod world;
 
 use std::{error::Error, process::ExitCode};

@@ -24,14 +24,16 @@ use curfew_sandbox::{cloud::Cloud, programs::Programs};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 
-use crate::enclosure::OUTSIDE;
+use crate::{enclosure::OUTSIDE, vm::Network};
 
 /// What every row is played with.
 pub(crate) struct Site {
     /// Controllers.
     pub(crate) programs: Programs,
-    /// The image's root directory.
-    pub(crate) tree: PathBuf,
+    /// What `image/build` made.
+    pub(crate) image: PathBuf,
+    /// Of the virtual machines.
+    pub(crate) network: Network,
     /// The agent's bytes, as the depot serves them.
     pub(crate) agent: Bytes,
     dir: TempDir,
@@ -51,7 +53,8 @@ impl Site {
         serve((Ipv4Addr::new(169, 254, 169, 254), 80).into(), metadata(Arc::clone(&callers))).await?;
         Ok(Self {
             programs: Programs::own()?,
-            tree: image.join("tree"),
+            image: image.to_owned(),
+            network: Network::default(),
             agent,
             // In memory where there is room: a machine's disk is an overlay in here.
             dir: tempfile::Builder::new().prefix("curfew-machine-").tempdir_in("/dev/shm")?,

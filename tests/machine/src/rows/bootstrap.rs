@@ -38,8 +38,8 @@ pub(super) const DEAD_SOURCES: Way = Way {
 
 /// Seconds from the boot until the machine could delete itself.
 pub(super) async fn arms(stage: &Stage, way: &Way) -> Played {
-    let plan = Plan { sources: way.sources, change: way.change, ..Plan::default() };
-    let scene = stage.container(plan).await?;
+    let plan = Plan { sources: way.sources, ..Plan::default() };
+    let scene = stage.container_by(plan, way.change).await?;
     scene.proven(way.bound).await?;
     Ok(scene.seen(scene.booted.elapsed(), way.bound))
 }
@@ -47,7 +47,8 @@ pub(super) async fn arms(stage: &Stage, way: &Way) -> Played {
 /// Only wrong bytes: the agent must not be there, no Node may be taken, and a person is told at each place there is.
 pub(super) async fn is_loud(stage: &Stage) -> Played {
     let fetch_within = SignedDuration::from_secs(5);
-    let scene = stage.container(Plan { sources: &["wrong"], fetch_within, ..Plan::default() }).await?;
+    let scene =
+        stage.container_by(Plan { sources: &["wrong"], fetch_within, ..Plan::default() }, |_| Ok(())).await?;
     scene.says("THIS MACHINE IS NOT SAFE TO LEAVE ALONE", ARMS).await?;
     let after = scene.booted.elapsed();
     for command in [
@@ -64,7 +65,7 @@ pub(super) async fn is_loud(stage: &Stage) -> Played {
 /// Killed in the middle of the download, then in the middle of the start, then left alone.
 pub(super) async fn resumes(stage: &Stage) -> Played {
     let plan = Plan { sources: &["hangs"], fetch_within: SignedDuration::from_mins(10), ..Plan::default() };
-    let scene = stage.container(plan).await?;
+    let scene = stage.container_by(plan, |_| Ok(())).await?;
     log_says(&scene, "fetch begun").await?;
     kill_script(&scene).await?;
     // The good source comes up.

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use curfew_sandbox::scenario::Layer;
 
-use super::{Played, Stage, stage::Plan};
+use super::{Played, Stage};
 
 pub(super) async fn play(stage: &Stage) -> Played {
-    let scene = stage.container(Plan::default()).await?;
+    let scene = stage.container().await?;
     scene.world.hold(RENEW, SLACK).await?;
     scene.armed().await?;
     scene.world.kill_controller();

@@ -8,7 +8,6 @@ use curfew_sandbox::scenario::Layer;
 use super::{
     Played, Stage,
     f1::{DEADLINE_WITHIN, RENEW, SLACK},
-    stage::Plan,
 };
 use crate::bed::Bed;
 
@@ -51,7 +50,7 @@ pub(super) const HUNG: Loss = Loss {
 };
 
 pub(super) async fn play(stage: &Stage, loss: &Loss) -> Played {
-    let scene = stage.container(Plan::default()).await?;
+    let scene = stage.container().await?;
     scene.world.hold(RENEW, SLACK).await?;
     scene.armed().await?;
     scene.world.kill_controller();

@@ -33,7 +33,7 @@ pub(super) const NOWHERE: Loss = Loss {
 };
 
 pub(super) async fn play(stage: &Stage, loss: &Loss) -> Played {
-    let scene = stage.container(Plan { change: var_of_its_own, ..Plan::default() }).await?;
+    let scene = stage.container_by(Plan::default(), var_of_its_own).await?;
     scene.world.hold(RENEW, SLACK).await?;
     scene.armed().await?;
     scene.machine.run(loss.command).await?;

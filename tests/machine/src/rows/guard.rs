@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::{Played, RowError, Stage, stage::Plan};
+use super::{Played, RowError, Stage};
 use crate::bed::Bed;
 
 pub(super) async fn play(stage: &Stage) -> Played {
-    let scene = stage.container(Plan::default()).await?;
+    let scene = stage.container().await?;
     scene.proven(BOUND).await?;
     let after = scene.booted.elapsed();
     scene.machine.run(POD).await?;

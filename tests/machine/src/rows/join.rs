@@ -8,7 +8,7 @@ use super::{Played, RowError, Stage, stage::Plan};
 use crate::{bed::Bed, document::TOKEN};
 
 pub(super) async fn play(stage: &Stage) -> Played {
-    let scene = stage.container(Plan { change: with_a_kubelet, has_token: false, ..Plan::default() }).await?;
+    let scene = stage.container_by(Plan { has_token: false, ..Plan::default() }, with_a_kubelet).await?;
     let runs =
         async || Ok::<_, RowError>(scene.machine.try_run("systemctl -q is-active kubelet").await?.code == 0);
     // The agent runs, and the kubelet would long since, too.

@@ -1,22 +1,29 @@
 //! The rows that take a real machine: what is broken, and what is then measured.
 
 mod bootstrap;
+mod containers;
 mod f1;
 mod f3;
+mod f5;
+mod f6;
+mod f7;
 mod f8;
+mod first_boot;
 mod guard;
 mod join;
 mod play;
 mod stage;
 mod verify;
+mod virtual_machine;
 
 use std::pin::Pin;
 
 use curfew_sandbox::scenario;
 
-use crate::{bed::BedError, document::DocumentError, evidence::Verdict, world::WorldError};
+use crate::{bed::BedError, document::DocumentError, evidence::Verdict, vm::Rtc, world::WorldError};
 pub(crate) use play::play_all;
 use stage::Stage;
+use virtual_machine::ApiServer;
 
 /// A row.
 #[derive(Debug)]
@@ -25,7 +32,9 @@ pub(crate) struct Row {
     pub(crate) name: &'static str,
     /// What is broken.
     pub(crate) broken: &'static str,
-    play: for<'a> fn(&'a Stage) -> Playing<'a>,
+    /// Whether it takes a kernel of the machine's own.
+    pub(crate) is_virtual: bool,
+    play: Play,
 }
 
 /// Why a row could not be played.
@@ -39,15 +48,48 @@ pub(crate) enum RowError {
     Document(#[from] DocumentError),
     #[error("the witnesses disagree: {holder} deleted by the cloud's ledger, on the console: {verdict:?}")]
     Witnesses { holder: String, verdict: Verdict },
+    #[error("there is no deadline on the Node")]
+    NoDeadline,
+    #[error("the machine did not say `{0}`")]
+    Unsaid(&'static str),
     #[error("{0}")]
     Unexpected(String),
 }
 
 type Played = Result<scenario::Row, RowError>;
+type Play = for<'a> fn(&'a Stage) -> Playing<'a>;
 type Playing<'a> = Pin<Box<dyn Future<Output = Played> + Send + 'a>>;
 
 /// All of them, the longest first: started in this order they end at about the same time.
 pub(crate) static ROWS: &[Row] = &[
+    vm("F7-pause", "paused by the hypervisor past the deadline", |stage| {
+        Box::pin(f7::paused(stage, ApiServer::Up))
+    }),
+    vm("F6-reboot", "rebooted in mid-lease, the API server gone", |stage| {
+        Box::pin(f6::play(stage, f6::End::Reboot))
+    }),
+    vm("F6-reset", "reset in mid-lease, past the deadline, the API server gone", |stage| {
+        Box::pin(f6::play(stage, f6::End::Reset))
+    }),
+    vm("F7-suspend", "suspended to RAM past the deadline", |stage| Box::pin(f7::suspended(stage))),
+    vm("F7-pause-cut", "paused by the hypervisor past the deadline, the API server gone", |stage| {
+        Box::pin(f7::paused(stage, ApiServer::Hangs))
+    }),
+    vm("boot-1970", "first boot with a real-time clock that says 1970", |stage| {
+        Box::pin(first_boot::play(stage, Rtc::Dead))
+    }),
+    vm("boot-local-time", "first boot with a real-time clock three hours ahead", |stage| {
+        Box::pin(first_boot::play(stage, Rtc::LocalTime))
+    }),
+    vm("F5-back", "the wall clock set back by three hours", |stage| {
+        Box::pin(f5::play(stage, f5::Step::Back, ApiServer::Hangs))
+    }),
+    vm("F5-1970", "the wall clock set to 1970", |stage| {
+        Box::pin(f5::play(stage, f5::Step::Epoch, ApiServer::Closed))
+    }),
+    vm("F5-ahead", "the wall clock set ahead by three hours", |stage| {
+        Box::pin(f5::play(stage, f5::Step::Ahead, ApiServer::Hangs))
+    }),
     row("F3-hung", "controller killed, agent stopped, and a check that hangs", |stage| {
         Box::pin(f3::play(stage, &f3::HUNG))
     }),
@@ -100,6 +142,12 @@ pub(crate) static ROWS: &[Row] = &[
     row("verify-seen", "an image taken from a machine in use", |stage| Box::pin(verify::play(stage))),
 ];
 
-const fn row(name: &'static str, broken: &'static str, play: for<'a> fn(&'a Stage) -> Playing<'a>) -> Row {
-    Row { name, broken, play }
+/// A row of containers.
+const fn row(name: &'static str, broken: &'static str, play: Play) -> Row {
+    Row { name, broken, is_virtual: false, play }
+}
+
+/// A row of virtual machines.
+const fn vm(name: &'static str, broken: &'static str, play: Play) -> Row {
+    Row { name, broken, is_virtual: true, play }
 }

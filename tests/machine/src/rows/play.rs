@@ -11,9 +11,12 @@ use crate::site::Site;
 
 /// Returns whether all of them held.
 pub(crate) async fn play_all(rows: Vec<&'static Row>, site: &Arc<Site>, json: bool) -> bool {
-    let (seats, mut playing) = (Arc::new(Semaphore::new(AT_ONCE)), JoinSet::new());
+    let [containers, virtual_machines] =
+        [AT_ONCE, VIRTUAL_AT_ONCE].map(|seats| Arc::new(Semaphore::new(seats)));
+    let mut playing = JoinSet::new();
     for row in rows {
-        let (seats, stage) = (Arc::clone(&seats), Stage::new(row, site));
+        let seats = if row.is_virtual { &virtual_machines } else { &containers };
+        let (seats, stage) = (Arc::clone(seats), Stage::new(row, site));
         playing.spawn(async move {
             let _seat = seats.acquire_owned().await;
             (row, play(&stage).await)
@@ -58,3 +61,5 @@ fn line(row: &Row, result: &scenario::Row) -> String {
 
 /// They wait more than they work.
 const AT_ONCE: usize = 10;
+/// They work more than they wait: a processor each.
+const VIRTUAL_AT_ONCE: usize = 2;

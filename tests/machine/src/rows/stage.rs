@@ -1,21 +1,19 @@
 //! What a row is played on: a world of its own, and a machine booted in it from its document.
 
 use std::{
-    path::Path,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use curfew_contract::{Authority, Identity};
 use curfew_sandbox::scenario::{self, Layer};
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use tokio::time::{Instant, sleep};
 
 use super::{Played, Row, RowError};
 use crate::{
     bed::{Bed, Spec},
     console::Console,
-    container::{Change, Container},
     document::{self, Extra, Order},
     evidence::{self, Verdict},
     site::Site,
@@ -33,10 +31,10 @@ pub(crate) struct Stage {
 pub(super) struct Plan {
     /// Files of the depot, as sources of the agent.
     pub(super) sources: &'static [&'static str],
-    /// Of the image.
-    pub(super) change: Change,
-    /// Files beside the usual ones.
-    pub(super) files: Vec<Extra>,
+    /// More options of the agent, as lines.
+    pub(super) options: &'static str,
+    /// More files, for the server with this id.
+    pub(super) files: fn(u64) -> Vec<Extra>,
     /// Whether its token is in the document.
     pub(super) has_token: bool,
     /// All attempts to fetch the agent.
@@ -47,8 +45,8 @@ impl Default for Plan {
     fn default() -> Self {
         Self {
             sources: &["agent"],
-            change: |_: &Path| Ok(()),
-            files: vec![],
+            options: "",
+            files: |_| vec![],
             has_token: true,
             fetch_within: SignedDuration::from_mins(2),
         }
@@ -60,28 +58,37 @@ impl Stage {
         Self { row, site: Arc::clone(site), consoles: Mutex::default() }
     }
 
-    /// A container that got its document.
-    pub(super) async fn container(&self, plan: Plan) -> Result<Scene<Container>, RowError> {
+    /// A server, and the machine that is to be it.
+    pub(super) async fn rent(&self, plan: Plan) -> Result<(World, Papers, Spec), RowError> {
         let world = World::new(&self.site, self.row.name).await?;
         let address = self.site.next_address();
         let name = format!("m{}", address.octets()[3]);
         let papers = world.enlist(&name, address).await?;
         let order = Order {
             urls: plan.sources.iter().map(|file| Site::url(file)).collect(),
-            options: world.options() + "CURFEW_DMI=/etc/curfew/firmware\n",
+            options: world.options() + plan.options,
             token: plan.has_token.then(|| papers.token.clone()),
-            files: [papers.files.clone(), firmware(papers.id).to_vec(), plan.files].concat(),
+            files: [papers.files.clone(), (plan.files)(papers.id)].concat(),
             fetch_within: plan.fetch_within,
             join_unarmed: false,
         };
         let user_data = document::render(&self.site.agent, order)?;
         world.cloud.set_user_data(papers.id, &user_data);
         let spec = Spec { name, address, user_data };
-        let machine = Container::boot(&spec, &self.site.tree, self.site.dir(), plan.change).await?;
+        Ok((world, papers, spec))
+    }
+
+    /// The server's machine runs.
+    pub(super) fn scene<Machine: Bed>(
+        &self,
+        world: World,
+        papers: Papers,
+        machine: Machine,
+    ) -> Scene<Machine> {
         let machine = Arc::new(machine);
         self.consoles.lock().unwrap_or_else(PoisonError::into_inner).push(machine.console().clone());
         world.bury(&papers, &machine);
-        Ok(Scene { row: self.row, world, papers, machine, booted: Instant::now() })
+        Scene { row: self.row, world, papers, machine, booted: Instant::now() }
     }
 
     /// The last words of all machines.
@@ -93,7 +100,7 @@ impl Stage {
 
 /// A machine in its world.
 pub(super) struct Scene<Machine> {
-    row: &'static Row,
+    pub(super) row: &'static Row,
     pub(super) world: World,
     pub(super) papers: Papers,
     pub(super) machine: Arc<Machine>,
@@ -109,7 +116,7 @@ impl<Machine: Bed> Scene<Machine> {
     /// Waits until the machine's heartbeat says that it could delete itself, and its console says so, too.
     pub(super) async fn proven(&self, within: Duration) -> Result<Duration, RowError> {
         let begun = Instant::now();
-        let on_console = || self.machine.console().says("armed: this server consented");
+        let on_console = || self.machine.console().has_said("armed: this server consented");
         loop {
             let beat = self.world.heartbeat(&self.papers).await?;
             let proven = beat.is_some_and(|beat| {
@@ -126,17 +133,10 @@ impl<Machine: Bed> Scene<Machine> {
         }
     }
 
-    /// Waits for a line on the console.
-    pub(super) async fn says(&self, text: &str, within: Duration) -> Result<(), RowError> {
-        let begun = Instant::now();
-        while !self.machine.console().says(text) {
-            if begun.elapsed() > within {
-                let what = format!("the console did not say `{text}` within {} s", within.as_secs());
-                return Err(RowError::Unexpected(what));
-            }
-            sleep(LOOK).await;
-        }
-        Ok(())
+    /// Waits for a line on the console, past or to come.
+    pub(super) async fn says(&self, text: &'static str, within: Duration) -> Result<(), RowError> {
+        let said = self.machine.console().says(text, Timestamp::UNIX_EPOCH, within).await;
+        said.map(drop).ok_or(RowError::Unsaid(text))
     }
 
     /// Waits for the machine's end, and holds it to what both witnesses say.
@@ -158,16 +158,6 @@ impl<Machine: Bed> Scene<Machine> {
         let gone = !self.world.cloud.contains(self.papers.id);
         scenario::Row::seen(self.row.name, Some(after), bound, gone)
     }
-}
-
-/// What a Hetzner server's firmware says. A container has the firmware of the machine it runs on, so these stand for it.
-fn firmware(id: u64) -> [Extra; 3] {
-    let file = |name: &str, text: String| Extra::new(format!("/etc/curfew/firmware/{name}"), "0644", text);
-    [
-        file("sys_vendor", "Hetzner\n".into()),
-        file("product_serial", format!("{id}\n")),
-        file("product_uuid", format!("00000000-0000-4000-8000-{id:012x}\n")),
-    ]
 }
 
 const LAST_WORDS: Duration = Duration::from_secs(2);

@@ -4,11 +4,11 @@ use std::{path::Path, time::Duration};
 
 use tokio::process::Command;
 
-use super::{Played, RowError, Stage, stage::Plan};
+use super::{Played, RowError, Stage};
 use crate::bed::Bed;
 
 pub(super) async fn play(stage: &Stage) -> Played {
-    let scene = stage.container(Plan::default()).await?;
+    let scene = stage.container().await?;
     scene.proven(BOUND).await?;
     let after = scene.booted.elapsed();
     scene.machine.run("systemctl stop curfew-backstop.timer curfew-agent; sync").await?;

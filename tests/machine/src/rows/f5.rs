@@ -1,0 +1,39 @@
+//! F5: the wall clock of an armed machine is set wrong, and the API server, which could correct it, is gone afterwards.
+
+use std::time::Duration;
+
+use curfew_sandbox::scenario::Layer;
+
+use super::{
+    Played, Stage,
+    virtual_machine::{ApiServer, ON_TIME},
+};
+use crate::{bed::Bed, vm::Rtc};
+
+/// Where the clock is set to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Back,
+    Epoch,
+    Ahead,
+}
+
+impl Step {
+    const fn command(self) -> &'static str {
+        match self {
+            Self::Back => "date --set=-3hours",
+            Self::Epoch => "date --set=@0",
+            Self::Ahead => "date --set=+3hours",
+        }
+    }
+}
+
+pub(super) async fn play(stage: &Stage, step: Step, left: ApiServer) -> Played {
+    let scene = stage.virtual_machine(Rtc::Utc, SLACK).await?;
+    scene.machine.run(step.command()).await?;
+    scene.cut_off(left).await?;
+    scene.ends(Layer::Agent, DEADLINE_WITHIN, ON_TIME).await
+}
+
+const SLACK: Duration = Duration::from_secs(15);
+const DEADLINE_WITHIN: Duration = Duration::from_secs(60);
