@@ -8,10 +8,13 @@ mod clocks;
 mod controller;
 mod documents;
 mod firing;
+mod guard;
 mod identity;
 mod leaks;
 mod life_of_a_node;
+mod ready;
 mod secrets;
+mod units;
 mod wire;
 mod wrongful_deletion;
 
@@ -24,10 +27,13 @@ fn main() -> ExitCode {
         controller::PROMISES,
         documents::PROMISES,
         firing::PROMISES,
+        guard::PROMISES,
         identity::PROMISES,
         leaks::PROMISES,
         life_of_a_node::PROMISES,
+        ready::PROMISES,
         secrets::PROMISES,
+        units::PROMISES,
         wire::PROMISES,
         wrongful_deletion::PROMISES,
     ];

@@ -41,15 +41,32 @@ pub enum Command {
     ///
     /// Exit codes: 0 armed, 1 not armed, 2 the agent has not armed this machine in this boot.
     Status(Options),
+    /// Say whether this machine could delete itself, as far as that needs no cluster: its lifetime runs, it knows which
+    /// server it is, and its token may delete that one. Meant for whatever must not start before.
+    ///
+    /// Exit codes: 0 ready, 1 not ready, 2 the agent has said nothing in this boot.
+    Ready {
+        /// Do not come back before it is so. Says why it waits, and again when the reason changes.
+        #[arg(long)]
+        wait: bool,
+        /// The rest.
+        #[command(flatten)]
+        options: Options,
+    },
     /// Check an image or machine before it is used.
     ///
     /// Every check is made and printed. Exit codes, of the first that failed: 10 the agent is not a program, 11 it is not
     /// static, 12 it is for another processor, 13 an option or a file it names makes no sense, 14 curfew-agent.service is
-    /// not installed and enabled, 15 nor curfew-backstop.timer, 16 the image has a machine-id, 17 it carries a ledger.
+    /// not installed and enabled, or masked, 15 the same of curfew-backstop.timer, 16 the image has a machine-id or lacks
+    /// the empty file, 17 it carries a ledger, 18 an ssh host key, 19 the identity of an overlay network (Tailscale,
+    /// NetBird, ZeroTier, Nebula, WireGuard), 20 a bootstrap that failed. From 16 on only an image is checked.
     Verify {
-        /// Root directory of the image.
+        /// Root directory of the image. Links in it are followed inside it.
         #[arg(long, default_value = "/", value_name = "DIR")]
         root: std::path::PathBuf,
+        /// What is at the root is an image to be taken, and not a machine in use. Of any root but `/` it is assumed.
+        #[arg(long)]
+        image: bool,
         /// The rest.
         #[command(flatten)]
         options: Options,

@@ -111,7 +111,8 @@ impl Config {
     }
 }
 
-/// The token's file if one is named, else the variable if it is set, else the usual file.
+/// The token's file if one is named, else the variable if it is set, else the usual file. Beside a file, the copy that
+/// systemd makes of it where the unit says so: systemd.exec(5), "Credentials".
 fn token(options: &Options, complaints: &mut Vec<Complaint>) -> Source {
     let path = options.token_file.as_ref().filter(|path| path.starts_with('/'));
     if options.token_file.is_some() && path.is_none() {
@@ -119,10 +120,11 @@ fn token(options: &Options, complaints: &mut Vec<Complaint>) -> Source {
         complaints
             .push("--token-file: not an absolute path; what is used without the option is in force".into());
     }
+    let copy = std::env::var_os("CREDENTIALS_DIRECTORY").map(|dir| Path::new(&dir).join(CREDENTIAL));
     match path {
-        Some(path) => Source::File(path.into()),
+        Some(path) => Source::File { path: path.into(), copy },
         None if std::env::var_os(TOKEN_VARIABLE).is_some() => Source::Variable(TOKEN_VARIABLE),
-        None => Source::File(TOKEN_FILE.into()),
+        None => Source::File { path: TOKEN_FILE.into(), copy },
     }
 }
 
@@ -154,6 +156,8 @@ pub const BUILT_IN_LIFETIME: Span = hours(24);
 
 const SECOND: Span = Span::from_secs(1);
 const TOKEN_FILE: &str = "/etc/curfew/token";
+/// Name of the token among systemd's credentials.
+const CREDENTIAL: &str = "curfew.token";
 const TOKEN_VARIABLE: &str = "HCLOUD_TOKEN";
 /// kubeadm, k3s, RKE2.
 const KUBECONFIGS: [&str; 3] = [

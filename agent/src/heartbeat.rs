@@ -11,7 +11,7 @@ use tokio::{sync::watch, time::timeout};
 
 use crate::{
     backoff::Backoff,
-    backstop, clocks,
+    backstop, bootstrap, clocks,
     config::Config,
     follow::Follower,
     fuse::{FuseHandle, Tell, View},
@@ -79,6 +79,8 @@ pub struct Pulse<'a> {
     pub notes: Vec<Note>,
     /// Which boot this is.
     pub boot_id: Option<String>,
+    /// Whether the machine's bootstrap has failed.
+    pub bootstrap: bootstrap::Watch,
     /// What was built from the options.
     pub parts: &'a Parts,
 }
@@ -96,6 +98,7 @@ impl Pulse<'_> {
     fn compose_from(&self, view: &View) -> Heartbeat {
         let ignored = self.parts.dates_ignored().then_some(Note::TlsDatesIgnored);
         let notes = self.notes.iter().copied().chain(self.follower.note()).chain(ignored);
+        let notes = notes.chain(self.bootstrap.note());
         let left = self.backstop();
         compose(self.config, view, &self.standing.borrow(), left, notes, clocks::read())
     }

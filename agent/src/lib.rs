@@ -12,6 +12,7 @@
 pub mod args;
 pub mod backoff;
 pub mod backstop;
+pub mod bootstrap;
 pub mod clocks;
 pub mod config;
 pub mod credential;
@@ -28,6 +29,7 @@ pub mod notify;
 pub mod parts;
 pub mod patience;
 pub mod prober;
+pub mod ready;
 pub mod run;
 pub mod standing;
 pub mod status;
@@ -43,6 +45,7 @@ use args::{Cli, Command};
 use config::Config;
 use net::BestTime;
 use parts::Parts;
+use verify::Root;
 
 /// The program: `args` as `main` gets them, the program's own name first.
 ///
@@ -87,9 +90,10 @@ fn act(command: Command, args: &[OsString]) -> ExitCode {
         Command::Run(_) => run::run(args),
         Command::Check(options) => backstop::check(&configured(&options)),
         Command::Status(options) => status::status(&configured(&options)),
-        Command::Verify { root, options } => {
+        Command::Ready { wait, options } => ready::ready(&configured(&options), wait),
+        Command::Verify { root, image, options } => {
             let (config, complaints) = Config::from_options(&options);
-            verify::verify(&root, &config, &complaints)
+            verify::verify(&Root::new(root, image), &config, &complaints)
         }
         Command::Fire { yes_delete_this_machine: false, .. } => {
             eprintln!("nothing was deleted: add --yes-delete-this-machine if this very machine is to go");

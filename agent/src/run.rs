@@ -14,7 +14,7 @@ use tokio::{
 
 use crate::{
     args::{self, Complaint},
-    clocks,
+    bootstrap, clocks,
     config::{BUILT_IN_LIFETIME, Config},
     follow::{self, Follower},
     fuse::{self, ClusterClock, Fuse, FuseHandle, Tell},
@@ -121,6 +121,7 @@ async fn stay(
         follower: &follower,
         notes,
         boot_id: clocks::boot_id(),
+        bootstrap: bootstrap::Watch::start(&config.state_dir, config.heartbeat.wait()),
         parts,
     };
     let in_the_cluster = async {

@@ -16,7 +16,7 @@ use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    clocks,
+    bootstrap, clocks,
     config::Config,
     fuse::View,
     ledger::Found,
@@ -60,9 +60,28 @@ impl LastWord {
         fs::rename(fresh, run_dir.join(LAST_WORD))
     }
 
-    fn read(run_dir: &Path, boot_id: Option<&str>) -> Option<Self> {
-        let word: Self = serde_json::from_slice(&fs::read(run_dir.join(LAST_WORD)).ok()?).ok()?;
-        (word.boot_id.as_deref() == boot_id).then_some(word)
+    /// The last word there is, whichever boot it is of.
+    #[must_use]
+    pub fn read(run_dir: &Path) -> Option<Self> {
+        serde_json::from_slice(&fs::read(run_dir.join(LAST_WORD)).ok()?).ok()
+    }
+
+    /// Whether it was said in this boot. Where boots cannot be told apart, it was not.
+    #[must_use]
+    pub fn is_of(&self, boot_id: Option<&str>) -> bool {
+        boot_id.is_some() && self.boot_id.as_deref() == boot_id
+    }
+
+    /// Whether the fuse's thread turned a moment ago.
+    #[must_use]
+    pub fn is_fresh(&self, now: Boot) -> bool {
+        (Span::ZERO..=SILENT_AFTER).contains(&now.since(self.at))
+    }
+
+    /// What it says.
+    #[must_use]
+    pub const fn heartbeat(&self) -> &Heartbeat {
+        &self.heartbeat
     }
 
     /// In one line, for the service manager. Without anything that changes by itself.
@@ -75,20 +94,19 @@ impl LastWord {
 
     /// Armed or why not, as the controller would judge it with a fresh heartbeat, and what to do.
     fn verdict(&self, now: Boot) -> (String, &'static str) {
-        let fresh = now.since(self.at) <= SILENT_AFTER;
         let expected = Expected {
             provider_id: None,
             deadline: self.heartbeat.deadline_seen,
             deadline_unseen_for: SignedDuration::ZERO,
         };
-        let freshness = if fresh { Freshness::Fresh } else { Freshness::Stale };
+        let freshness = if self.is_fresh(now) { Freshness::Fresh } else { Freshness::Stale };
         match assess(Some(&self.heartbeat), freshness, expected) {
             Assessment::Armed => ("armed".to_owned(), ""),
             Assessment::Unarmed(reason) => (format!("NOT ARMED: {}", reason.as_str()), reason.advice()),
         }
     }
 
-    fn screen(&self, now: Reading) -> String {
+    fn screen(&self, now: Reading, bootstrap: Option<String>) -> String {
         let beat = &self.heartbeat;
         let (verdict, advice) = self.verdict(now.boot);
         let clock = if self.authenticated {
@@ -121,6 +139,7 @@ impl LastWord {
             rows.push(("clock", format!("this machine's is off by {skew}")));
         }
         rows.extend(beat.notes.iter().map(|note| ("note", note.explanation().to_owned())));
+        rows.extend(bootstrap.map(|words| ("bootstrap", words)));
         rows.push((
             "daemon",
             format!("agent {}, last word {}", beat.agent, distance(self.at.since(now.boot))),
@@ -134,8 +153,9 @@ impl LastWord {
 pub fn status(config: &Config) -> ExitCode {
     let now = clocks::read();
     let boot_id = clocks::boot_id();
-    if let Some(word) = LastWord::read(&config.run_dir, boot_id.as_deref()) {
-        say(&word.screen(now));
+    let bootstrap = bootstrap::row(&config.state_dir);
+    if let Some(word) = LastWord::read(&config.run_dir).filter(|word| word.is_of(boot_id.as_deref())) {
+        say(&word.screen(now, bootstrap));
         let armed = word.verdict(now.boot).0 == "armed";
         return ExitCode::from(u8::from(!armed));
     }
@@ -156,11 +176,12 @@ pub fn status(config: &Config) -> ExitCode {
             )
         }
     };
-    let rows = [
+    let mut rows = vec![
         ("state", "NOT ARMED: the agent does not run".to_owned()),
         ("what to do", "systemctl status curfew-agent".to_owned()),
         ("ledger", ledger),
     ];
+    rows.extend(bootstrap.map(|words| ("bootstrap", words)));
     say(&table(&rows));
     ExitCode::from(2)
 }
@@ -194,3 +215,49 @@ const LAST_WORD: &str = "status.json";
 
 /// The daemon says something every two seconds.
 const SILENT_AFTER: Span = Span::from_secs(15);
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::time::Wall;
+    use curfew_contract::{Authority, Identity, Phase, heartbeat::VERSION};
+
+    /// The word of a machine without a cluster that is all it should be, said at `at`, but for what `change` does.
+    pub(crate) fn word(at: Boot, boot_id: Option<&str>, change: impl FnOnce(&mut Heartbeat)) -> LastWord {
+        let mut heartbeat = Heartbeat {
+            v: VERSION,
+            at: None,
+            every: SignedDuration::from_secs(30),
+            fires_at: None,
+            cause: Cause::Lifetime,
+            deadline_seen: None,
+            server: Some("hcloud://42".into()),
+            identity: Identity::Proven,
+            authority: Authority::Verified,
+            backstop: None,
+            clock_skew: None,
+            phase: Phase::Armed,
+            notes: vec![],
+            agent: "0.1.0".into(),
+        };
+        change(&mut heartbeat);
+        let (boot_id, end) = (boot_id.map(str::to_owned), at.plus(Span::from_secs(86_400)));
+        LastWord {
+            boot_id,
+            at,
+            fires: end,
+            lifetime: end,
+            best: Offset::between(Wall::from_millis(0), Boot::START),
+            authenticated: false,
+            heartbeat,
+        }
+    }
+
+    #[test]
+    fn a_bootstrap_that_failed_is_on_the_screen() {
+        let now = clocks::read();
+        let screen =
+            word(now.boot, Some("a"), |_| {}).screen(now, Some("failed: agent: no URL works".into()));
+        assert!(screen.contains("\nbootstrap   failed: agent: no URL works\n"), "{screen}");
+    }
+}

@@ -9,6 +9,8 @@ pub enum Note {
     AliveButNotFound,
     /// The server belongs to a cluster-autoscaler: it will not be deleted, and never counts as armed.
     Autoscaled,
+    /// The machine's bootstrap has failed for good; a file on the machine says where.
+    BootstrapFailed,
     /// A step of the cluster's clock is being confirmed before it counts.
     ClusterTimeStepping,
     /// A flag was wrong; its built-in value is in force.
@@ -63,6 +65,9 @@ impl Note {
                 "the provider did not know this server while it was being deleted: is the token of another project?"
             }
             Self::Autoscaled => "the server belongs to a cluster-autoscaler: it will not be deleted",
+            Self::BootstrapFailed => {
+                "the machine's bootstrap has failed: `curfew-agent status` there says where, and what to do"
+            }
             Self::ClusterTimeStepping => {
                 "the cluster's clock has stepped; the step counts once it has been confirmed for a minute"
             }

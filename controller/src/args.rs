@@ -4,6 +4,8 @@ use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::cloud_init::CloudInitArgs;
+
 /// Writes deadlines to Nodes, and shows whether each machine will keep its own.
 #[derive(Debug, Parser)]
 #[command(name = "curfew-controller", version)]
@@ -18,6 +20,8 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Print the `CustomResourceDefinition` as YAML.
     Crd,
+    /// Print user-data for cloud-init that arms a machine before Kubernetes has it. Needs no cluster and no network.
+    CloudInit(Box<CloudInitArgs>),
     /// Print the version.
     Version,
 }

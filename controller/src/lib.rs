@@ -14,6 +14,7 @@ mod admin;
 mod apply;
 mod args;
 mod clock;
+pub mod cloud_init;
 mod condition;
 pub mod crd;
 mod deadline;
@@ -77,6 +78,13 @@ fn dispatch(command: Command) -> Result<(), Box<dyn Error>> {
     match command {
         Command::Crd => io::stdout().write_all(print_crd()?.as_bytes())?,
         Command::Version => writeln!(io::stdout(), "curfew-controller {}", env!("CARGO_PKG_VERSION"))?,
+        Command::CloudInit(args) => {
+            let document = cloud_init::render(&args.options()?)?;
+            for warning in &document.warnings {
+                writeln!(io::stderr(), "curfew-controller: WARNING: {warning}")?;
+            }
+            io::stdout().write_all(document.text.as_bytes())?;
+        }
         Command::Run(args) => {
             let _written = log_to_stderr(&args)?;
             // Refused only if one is installed already, as in the sandbox's process.

@@ -10,7 +10,7 @@ use std::{
 use clap::Parser;
 
 use crate::{
-    rows::{self, Row},
+    rows::{self, ROWS, Row},
     site::Site,
 };
 
@@ -21,8 +21,8 @@ use crate::{
 #[command(name = "machine")]
 pub(crate) struct Cli {
     /// Rows to play. None: all of them.
-    #[arg(value_enum, value_name = "ROW", ignore_case = true)]
-    rows: Vec<Row>,
+    #[arg(value_name = "ROW", value_parser = row)]
+    rows: Vec<&'static Row>,
     /// Print one JSON object a row, as the sandbox does.
     #[arg(long)]
     json: bool,
@@ -38,10 +38,21 @@ impl Cli {
     pub(crate) async fn play(self) -> Result<ExitCode, Box<dyn Error>> {
         let agent = self.agent.map_or_else(built, Ok)?;
         let site = Arc::new(Site::open(&agent, &self.image).await?);
-        let rows = if self.rows.is_empty() { Row::ALL.to_vec() } else { self.rows };
+        let rows = if self.rows.is_empty() { ROWS.iter().collect() } else { self.rows };
         let held = rows::play_all(rows, &site, self.json).await;
         Ok(if held { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
+}
+
+/// A row by its name, with or without `-seen`.
+fn row(text: &str) -> Result<&'static Row, String> {
+    let is_it = |row: &&Row| {
+        [row.name, row.name.trim_end_matches("-seen")].iter().any(|n| n.eq_ignore_ascii_case(text))
+    };
+    ROWS.iter().find(is_it).ok_or_else(|| {
+        let names: Vec<&str> = ROWS.iter().map(|row| row.name).collect();
+        format!("the rows are: {}", names.join(", "))
+    })
 }
 
 /// The static agent.

@@ -56,6 +56,11 @@ impl Console {
         self.lock().clone()
     }
 
+    /// Whether a line has `text` in it.
+    pub(crate) fn has_said(&self, text: &str) -> bool {
+        self.lock().iter().any(|line| line.text.contains(text))
+    }
+
     /// The last lines, as many as a person reads.
     pub(crate) fn tail(&self, lines: usize) -> String {
         let said = self.lock();

@@ -17,6 +17,9 @@ use crate::{
     enclosure::{self, BRIDGE},
 };
 
+/// What an image is changed by for one machine.
+pub(crate) type Change = fn(&Path) -> io::Result<()>;
+
 /// A running container.
 pub(crate) struct Container {
     name: String,
@@ -30,16 +33,18 @@ pub(crate) struct Container {
 }
 
 impl Container {
-    /// Boots it from the image's `tree`, its files below `dir`. Returns when its process 1 runs.
-    pub(crate) async fn boot(spec: &Spec, tree: &Path, dir: &Path) -> Result<Self, BedError> {
+    /// Boots it from the image's `tree`, its files below `dir`. Returns when its process 1 runs. `change`: of its root
+    /// directory, before.
+    pub(crate) async fn boot(spec: &Spec, tree: &Path, dir: &Path, change: Change) -> Result<Self, BedError> {
         let (spec, tree, dir) = (spec.clone(), tree.to_owned(), dir.join(&spec.name));
         let name = spec.name.clone();
-        let booted = tokio::task::spawn_blocking(move || Self::start(&spec, &tree, &dir)).await;
+        let booted = tokio::task::spawn_blocking(move || Self::start(&spec, &tree, &dir, change)).await;
         booted.unwrap_or_else(|error| Err(error.into())).map_err(|source| BedError::Boot { name, source })
     }
 
-    fn start(spec: &Spec, tree: &Path, dir: &Path) -> io::Result<Self> {
+    fn start(spec: &Spec, tree: &Path, dir: &Path, change: Change) -> io::Result<Self> {
         let root = overlay(tree, dir)?;
+        change(&root)?;
         furnish(spec, &root)?;
         let group = enclosure::groups().join(&spec.name);
         fs::create_dir(&group)?;

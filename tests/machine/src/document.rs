@@ -1,11 +1,16 @@
-//! What a machine is given: a document for cloud-init.
+//! What a machine is given: the document of the product's own renderer, as a person would order it.
 
-use serde_json::{Value, json};
+use curfew_controller::cloud_init::{
+    self, Agent, Content, Download, Error, ExtraFile, Flavour, Options, Patience, Refused, Secret,
+};
+use jiff::SignedDuration;
+use ring::digest;
 
 /// A file the document brings.
 #[derive(Clone, Debug)]
 pub(crate) struct Extra {
     pub(crate) path: String,
+    /// Octal.
     pub(crate) mode: &'static str,
     pub(crate) content: String,
 }
@@ -16,29 +21,64 @@ impl Extra {
     }
 }
 
-/// A document that installs the agent from `url`. JSON is YAML.
-pub(crate) fn by_hand(url: &str, extras: Vec<Extra>) -> String {
-    let units = [
-        ("curfew-agent.service", include_str!("../../../systemd/curfew-agent.service")),
-        ("curfew-backstop.service", include_str!("../../../systemd/curfew-backstop.service")),
-        ("curfew-backstop.timer", include_str!("../../../systemd/curfew-backstop.timer")),
-    ];
-    let units = units.map(|(name, text)| Extra::new(format!("/etc/systemd/system/{name}"), "0644", text));
-    let files: Vec<Value> = extras
-        .into_iter()
-        .chain(units)
-        .map(|Extra { path, mode, content }| json!({"path": path, "permissions": mode, "content": content}))
-        .collect();
-    let fetch = format!(
-        "import os, urllib.request as u\nb = u.urlopen('{url}', timeout=30).read()\n\
-         p = '/usr/local/bin/curfew-agent'\nopen(p, 'wb').write(b)\nos.chmod(p, 0o755)"
-    );
-    let document = json!({
-        "write_files": files,
-        "runcmd": [
-            ["python3", "-c", fetch],
-            ["systemctl", "enable", "--now", "--no-block", "curfew-agent.service", "curfew-backstop.timer"],
-        ],
-    });
-    format!("#cloud-config\n{document}\n")
+/// What a document is ordered with.
+#[derive(Clone, Debug)]
+pub(crate) struct Order {
+    /// Where the agent may be had, in the order to be tried.
+    pub(crate) urls: Vec<String>,
+    /// The agent's options, as lines of its environment file.
+    pub(crate) options: String,
+    /// The provider's token; `None`: it comes later.
+    pub(crate) token: Option<String>,
+    pub(crate) files: Vec<Extra>,
+    /// How long all attempts to fetch may take together.
+    pub(crate) fetch_within: SignedDuration,
+    /// Whether the machine joins although it could not be armed.
+    pub(crate) join_unarmed: bool,
 }
+
+/// Why there is no document.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DocumentError {
+    #[error("the renderer refuses a value")]
+    Value(#[from] Refused),
+    #[error("the renderer refuses")]
+    Render(#[from] Error),
+}
+
+/// Renders it. `agent`: the bytes that are pinned.
+pub(crate) fn render(agent: &[u8], order: Order) -> Result<String, DocumentError> {
+    let sha256 = digest::digest(&digest::SHA256, agent);
+    let sha256: String = sha256.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    let urls = order.urls.iter().map(|url| url.parse()).collect::<Result<_, Refused>>()?;
+    let file = |Extra { path, mode, content }: Extra| {
+        Ok(ExtraFile { path: path.parse()?, mode: mode.parse()?, content: Content(content.into_bytes()) })
+    };
+    let token = match order.token {
+        Some(token) => Secret::InUserData(Content(token.into_bytes())),
+        None => Secret::OnMachine(TOKEN.parse()?),
+    };
+    let options = Options {
+        agent: Agent::Fetch(Download { urls, sha256: sha256.parse()? }),
+        agent_options: order.options.lines().map(str::parse).collect::<Result<_, Refused>>()?,
+        token,
+        flavour: Flavour::None,
+        labels: vec![],
+        taints: vec![],
+        kubelet_args: vec![],
+        files: order.files.into_iter().map(file).collect::<Result<_, Refused>>()?,
+        early_commands: vec![],
+        pre_commands: vec![],
+        post_commands: vec![],
+        bin_dir: "/usr/local/bin".parse()?,
+        transient_units: false,
+        private_network: None,
+        metadata_guard: true,
+        join_unarmed: order.join_unarmed,
+        patience: Patience { download: order.fetch_within, ..Patience::default() },
+    };
+    Ok(cloud_init::render(&options)?.text)
+}
+
+/// Where the agent's token is.
+pub(crate) const TOKEN: &str = "/etc/curfew/token";

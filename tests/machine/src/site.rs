@@ -80,9 +80,11 @@ impl Site {
         callers.insert(address.into(), (Arc::clone(cloud), id));
     }
 
-    /// Address of a file of the depot: `agent`, `wrong` (other bytes), `hangs` (never answers); else 404.
+    /// Address of a file of the depot: `agent`, `wrong` (other bytes), `hangs` (never answers); else 404. `closed`: of
+    /// a port that nobody listens on.
     pub(crate) fn url(file: &str) -> String {
-        format!("http://{}:{DEPOT}/{file}", Ipv4Addr::from(OUTSIDE))
+        let port = if file == "closed" { CLOSED } else { DEPOT };
+        format!("http://{}:{port}/{file}", Ipv4Addr::from(OUTSIDE))
     }
 }
 
@@ -116,3 +118,4 @@ async fn answer(
 }
 
 const DEPOT: u16 = 8000;
+const CLOSED: u16 = 8001;

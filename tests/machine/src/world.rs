@@ -3,12 +3,13 @@
 use std::{
     collections::BTreeMap,
     io,
+    net::Ipv4Addr,
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
-use curfew_contract::label;
+use curfew_contract::{Heartbeat, annotation, label};
 use curfew_sandbox::{
     api::{Api, ApiError},
     cloud::{self, Access, Caller, Cloud, Entry, Project, ServerSpec},
@@ -52,8 +53,10 @@ pub(crate) struct Papers {
     /// The server's id.
     pub(crate) id: u64,
     /// The machine's address.
-    pub(crate) address: std::net::Ipv4Addr,
-    /// What the machine must be given: tokens, credential, options, firmware.
+    pub(crate) address: Ipv4Addr,
+    /// The agent's token.
+    pub(crate) token: String,
+    /// What else the machine must be given: the backstop's token, the kubelet's credential, the authority.
     pub(crate) files: Vec<Extra>,
 }
 
@@ -71,10 +74,9 @@ impl World {
     }
 
     /// Rents a server and makes its Node, of the lease's.
-    pub(crate) async fn enlist(&self, name: &str) -> Result<Papers, WorldError> {
+    pub(crate) async fn enlist(&self, name: &str, address: Ipv4Addr) -> Result<Papers, WorldError> {
         let id = self.cloud.add_server(ServerSpec::new(name, &[(label::MANAGED_BY, label::CURFEW)]));
         self.api.add_node(name, &format!("hcloud://{id}"), &labels()).await?;
-        let address = self.site.next_address();
         self.site.register(address, &self.cloud, id);
         let kubelet = self.cluster.kubeconfig_for(&Identity::Kubelet(name.into()), None)?;
         let kubeconfig = std::fs::read_to_string(kubelet)?;
@@ -82,13 +84,13 @@ impl World {
         let token = |holder: &str| self.cloud.issue_token(Project::OURS, Access::ReadWrite, holder);
         let secret = |path: &str, text: String| Extra::new(path, "0600", text);
         let files = vec![
-            secret("/etc/curfew/token", token(AGENT)),
             secret("/etc/curfew/backstop-token", token(BACKSTOP)),
+            Extra::new("/etc/curfew/backstop.env", "0644", "CURFEW_TOKEN_FILE=/etc/curfew/backstop-token\n"),
             Extra::new("/etc/systemd/system/curfew-backstop.service.d/of-its-own.conf", "0644", OF_ITS_OWN),
             secret("/etc/kubernetes/kubelet.conf", kubeconfig),
             Extra::new(PROVIDER_CA, "0644", self.cluster.authority()),
         ];
-        Ok(Papers { name: name.into(), id, address, files })
+        Ok(Papers { name: name.into(), id, address, token: token(AGENT), files })
     }
 
     /// The agent's options for this world, as lines of its environment file.
@@ -135,6 +137,13 @@ impl World {
         self.controller.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
+    /// The Node's last heartbeat, if it can be read.
+    pub(crate) async fn heartbeat(&self, papers: &Papers) -> Result<Option<Heartbeat>, WorldError> {
+        let node = self.api.node(&papers.name).await?;
+        let written = node["metadata"]["annotations"][annotation::HEARTBEAT].as_str();
+        Ok(written.and_then(|text| Heartbeat::read(text).ok()))
+    }
+
     /// Waits until the machine shows as armed. Returns how long that took.
     pub(crate) async fn armed(&self, papers: &Papers) -> Result<Duration, WorldError> {
         let begun = Instant::now();
@@ -177,8 +186,8 @@ fn labels() -> BTreeMap<String, String> {
 }
 
 /// Beside the unit: whose token deletes, and who speaks on the console.
-const OF_ITS_OWN: &str = "[Service]\nEnvironment=CURFEW_TOKEN_FILE=/etc/curfew/backstop-token\n\
-                          SyslogIdentifier=curfew-backstop\n";
+const OF_ITS_OWN: &str =
+    "[Service]\nEnvironmentFile=/etc/curfew/backstop.env\nSyslogIdentifier=curfew-backstop\n";
 /// Where a machine has the authority of provider and cluster.
 const PROVIDER_CA: &str = "/etc/curfew/provider-ca.pem";
 const ARMS_WITHIN: Duration = Duration::from_secs(100);

@@ -1,58 +1,40 @@
-//! The rows that take a real machine, each in a file of its own: what is broken, and what is then measured.
+//! The rows that take a real machine: what is broken, and what is then measured.
 
+mod bootstrap;
+mod containers;
 mod f1;
+mod f3;
 mod f5;
 mod f6;
 mod f7;
+mod f8;
 mod first_boot;
+mod guard;
+mod join;
+mod play;
 mod stage;
+mod verify;
 mod virtual_machine;
 
-use std::sync::Arc;
+use std::pin::Pin;
 
 use curfew_sandbox::scenario;
-use tokio::{sync::Semaphore, task::JoinSet};
 
-use crate::{bed::BedError, document::Extra, evidence::Verdict, site::Site, vm::Rtc, world::WorldError};
+use crate::{bed::BedError, document::DocumentError, evidence::Verdict, vm::Rtc, world::WorldError};
+pub(crate) use play::play_all;
 use stage::Stage;
 use virtual_machine::ApiServer;
 
 /// A row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Row {
-    /// The control plane is gone: the last deadline is the machine's end.
-    #[value(name = "F1")]
-    F1,
-    /// First boot with a real-time clock in local time, three hours ahead.
-    #[value(name = "boot-local-time")]
-    BootLocalTime,
-    /// First boot with a real-time clock that says 1970.
-    #[value(name = "boot-1970")]
-    Boot1970,
-    /// The wall clock is set back by three hours.
-    #[value(name = "F5-back")]
-    F5Back,
-    /// The wall clock is set to 1970.
-    #[value(name = "F5-1970")]
-    F5Epoch,
-    /// The wall clock is set ahead by three hours.
-    #[value(name = "F5-ahead")]
-    F5Ahead,
-    /// Rebooted in mid-lease, in good order.
-    #[value(name = "F6-reboot")]
-    F6Reboot,
-    /// Reset in mid-lease, past the deadline.
-    #[value(name = "F6-reset")]
-    F6Reset,
-    /// Suspended to RAM past the deadline.
-    #[value(name = "F7-suspend")]
-    F7Suspend,
-    /// Paused by the hypervisor past the deadline.
-    #[value(name = "F7-pause")]
-    F7Pause,
-    /// The same, and the API server is gone.
-    #[value(name = "F7-pause-cut")]
-    F7PauseCut,
+#[derive(Debug)]
+pub(crate) struct Row {
+    /// As the failure matrix names it. Ending in `-seen`: nothing is deleted, and the time is until it is shown.
+    pub(crate) name: &'static str,
+    /// What is broken.
+    pub(crate) broken: &'static str,
+    /// Whether it takes a kernel of the machine's own.
+    pub(crate) is_virtual: bool,
+    play: Play,
 }
 
 /// Why a row could not be played.
@@ -62,127 +44,110 @@ pub(crate) enum RowError {
     Bed(#[from] BedError),
     #[error("the world outside the machine failed")]
     World(#[from] WorldError),
+    #[error("there is no document for the machine")]
+    Document(#[from] DocumentError),
     #[error("the witnesses disagree: {holder} deleted by the cloud's ledger, on the console: {verdict:?}")]
     Witnesses { holder: String, verdict: Verdict },
     #[error("there is no deadline on the Node")]
     NoDeadline,
     #[error("the machine did not say `{0}`")]
     Unsaid(&'static str),
+    #[error("{0}")]
+    Unexpected(String),
 }
 
 type Played = Result<scenario::Row, RowError>;
+type Play = for<'a> fn(&'a Stage) -> Playing<'a>;
+type Playing<'a> = Pin<Box<dyn Future<Output = Played> + Send + 'a>>;
 
-impl Row {
-    /// All of them, the longest first.
-    pub(crate) const ALL: [Self; 11] = [
-        Self::F7Pause,
-        Self::F6Reboot,
-        Self::F6Reset,
-        Self::F7Suspend,
-        Self::F7PauseCut,
-        Self::Boot1970,
-        Self::BootLocalTime,
-        Self::F5Back,
-        Self::F5Epoch,
-        Self::F5Ahead,
-        Self::F1,
-    ];
+/// All of them, the longest first: started in this order they end at about the same time.
+pub(crate) static ROWS: &[Row] = &[
+    vm("F7-pause", "paused by the hypervisor past the deadline", |stage| {
+        Box::pin(f7::paused(stage, ApiServer::Up))
+    }),
+    vm("F6-reboot", "rebooted in mid-lease, the API server gone", |stage| {
+        Box::pin(f6::play(stage, f6::End::Reboot))
+    }),
+    vm("F6-reset", "reset in mid-lease, past the deadline, the API server gone", |stage| {
+        Box::pin(f6::play(stage, f6::End::Reset))
+    }),
+    vm("F7-suspend", "suspended to RAM past the deadline", |stage| Box::pin(f7::suspended(stage))),
+    vm("F7-pause-cut", "paused by the hypervisor past the deadline, the API server gone", |stage| {
+        Box::pin(f7::paused(stage, ApiServer::Hangs))
+    }),
+    vm("boot-1970", "first boot with a real-time clock that says 1970", |stage| {
+        Box::pin(first_boot::play(stage, Rtc::Dead))
+    }),
+    vm("boot-local-time", "first boot with a real-time clock three hours ahead", |stage| {
+        Box::pin(first_boot::play(stage, Rtc::LocalTime))
+    }),
+    vm("F5-back", "the wall clock set back by three hours", |stage| {
+        Box::pin(f5::play(stage, f5::Step::Back, ApiServer::Hangs))
+    }),
+    vm("F5-1970", "the wall clock set to 1970", |stage| {
+        Box::pin(f5::play(stage, f5::Step::Epoch, ApiServer::Closed))
+    }),
+    vm("F5-ahead", "the wall clock set ahead by three hours", |stage| {
+        Box::pin(f5::play(stage, f5::Step::Ahead, ApiServer::Hangs))
+    }),
+    row("F3-hung", "controller killed, agent stopped, and a check that hangs", |stage| {
+        Box::pin(f3::play(stage, &f3::HUNG))
+    }),
+    row("F8-full", "/var full, the agent restarted; later the controller killed", |stage| {
+        Box::pin(f8::play(stage, &f8::FULL))
+    }),
+    row("F8-read-only", "/var read-only, the agent restarted; later the controller killed", |stage| {
+        Box::pin(f8::play(stage, &f8::READ_ONLY))
+    }),
+    row("F8-nowhere", "no ledger can be written at all; later the controller killed", |stage| {
+        Box::pin(f8::play(stage, &f8::NOWHERE))
+    }),
+    row("F3-stopped", "controller killed, systemctl stop curfew-agent", |stage| {
+        Box::pin(f3::play(stage, &f3::STOPPED))
+    }),
+    row("F3-masked", "controller killed, agent masked and killed", |stage| {
+        Box::pin(f3::play(stage, &f3::MASKED))
+    }),
+    row("F3-frozen", "controller killed, systemctl freeze curfew-agent", |stage| {
+        Box::pin(f3::play(stage, &f3::FROZEN))
+    }),
+    row("F3-sigstop", "controller killed, agent stopped by SIGSTOP", |stage| {
+        Box::pin(f3::play(stage, &f3::SIGSTOP))
+    }),
+    row("F2-killed", "controller killed, kill -9 of the agent: systemd restarts it", |stage| {
+        Box::pin(f3::play(stage, &f3::KILLED))
+    }),
+    row("F1", "the controller killed", |stage| Box::pin(f1::play(stage))),
+    row("fetch-hangs-seen", "dead sources, one that hangs, then a good one", |stage| {
+        Box::pin(bootstrap::arms(stage, &bootstrap::DEAD_SOURCES))
+    }),
+    row("fetch-curl-seen", "no wget, no python3 to fetch with", |stage| {
+        Box::pin(bootstrap::arms(stage, &bootstrap::CURL))
+    }),
+    row("fetch-wget-seen", "no curl", |stage| Box::pin(bootstrap::arms(stage, &bootstrap::WGET))),
+    row("fetch-python3-seen", "no curl, no wget", |stage| {
+        Box::pin(bootstrap::arms(stage, &bootstrap::PYTHON3))
+    }),
+    row("fetch-wrong-then-good-seen", "the first source has other bytes", |stage| {
+        Box::pin(bootstrap::arms(stage, &bootstrap::WRONG_FIRST))
+    }),
+    row("fetch-wrong-seen", "every source has other bytes: loudly not armed", |stage| {
+        Box::pin(bootstrap::is_loud(stage))
+    }),
+    row("bootstrap-killed-seen", "the script killed half-way, twice, and run again", |stage| {
+        Box::pin(bootstrap::resumes(stage))
+    }),
+    row("join-held-seen", "no token yet: no watchdog, no join", |stage| Box::pin(join::play(stage))),
+    row("guard-seen", "a pod asks for the machine's metadata", |stage| Box::pin(guard::play(stage))),
+    row("verify-seen", "an image taken from a machine in use", |stage| Box::pin(verify::play(stage))),
+];
 
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::F1 => "F1",
-            Self::BootLocalTime => "boot-local-time",
-            Self::Boot1970 => "boot-1970",
-            Self::F5Back => "F5-back",
-            Self::F5Epoch => "F5-1970",
-            Self::F5Ahead => "F5-ahead",
-            Self::F6Reboot => "F6-reboot",
-            Self::F6Reset => "F6-reset",
-            Self::F7Suspend => "F7-suspend",
-            Self::F7Pause => "F7-pause",
-            Self::F7PauseCut => "F7-pause-cut",
-        }
-    }
-
-    /// Whether it takes a kernel of the machine's own.
-    const fn is_virtual(self) -> bool {
-        !matches!(self, Self::F1)
-    }
-
-    async fn play(self, stage: &Stage) -> Played {
-        match self {
-            Self::F1 => f1::play(stage).await,
-            Self::BootLocalTime => first_boot::play(stage, Rtc::LocalTime).await,
-            Self::Boot1970 => first_boot::play(stage, Rtc::Dead).await,
-            Self::F5Back => f5::play(stage, f5::Step::Back, ApiServer::Hangs).await,
-            Self::F5Epoch => f5::play(stage, f5::Step::Epoch, ApiServer::Closed).await,
-            Self::F5Ahead => f5::play(stage, f5::Step::Ahead, ApiServer::Hangs).await,
-            Self::F6Reboot => f6::play(stage, f6::End::Reboot).await,
-            Self::F6Reset => f6::play(stage, f6::End::Reset).await,
-            Self::F7Suspend => f7::suspended(stage).await,
-            Self::F7Pause => f7::paused(stage, ApiServer::Up).await,
-            Self::F7PauseCut => f7::paused(stage, ApiServer::Hangs).await,
-        }
-    }
+/// A row of containers.
+const fn row(name: &'static str, broken: &'static str, play: Play) -> Row {
+    Row { name, broken, is_virtual: false, play }
 }
 
-/// Plays rows, several at once, and prints each as it ends. Returns whether all of them held.
-pub(crate) async fn play_all(rows: Vec<Row>, site: &Arc<Site>, json: bool) -> bool {
-    let [containers, virtual_machines] =
-        [AT_ONCE, VIRTUAL_AT_ONCE].map(|seats| Arc::new(Semaphore::new(seats)));
-    let mut playing = JoinSet::new();
-    for row in rows {
-        let seats = if row.is_virtual() { &virtual_machines } else { &containers };
-        let (seats, stage) = (Arc::clone(seats), Stage::new(row, site));
-        playing.spawn(async move {
-            let _seat = seats.acquire_owned().await;
-            (row, play(&stage).await)
-        });
-    }
-    let mut held = true;
-    while let Some(ended) = playing.join_next().await {
-        // A row that panicked.
-        let Ok((row, result)) = ended else {
-            held = false;
-            continue;
-        };
-        held &= result.held;
-        println!("{}", if json { result.json() } else { line(row, &result) });
-    }
-    held
+/// A row of virtual machines.
+const fn vm(name: &'static str, broken: &'static str, play: Play) -> Row {
+    Row { name, broken, is_virtual: true, play }
 }
-
-/// Whatever comes of it: a promise that was not seen to be kept is not kept.
-async fn play(stage: &Stage) -> scenario::Row {
-    let name = stage.row.name();
-    let played = stage.row.play(stage).await.unwrap_or_else(|error| {
-        crate::report(name, &error);
-        scenario::Row::unplayed(name)
-    });
-    if !played.held {
-        eprintln!("{name}: did not hold. What was said last:\n{}", stage.said());
-    }
-    played
-}
-
-fn line(row: Row, result: &scenario::Row) -> String {
-    let overshoot = result.overshoot_seconds.map_or_else(|| "-".to_owned(), |late| format!("{late:+.3} s"));
-    let by = result.enforced_by.as_deref().unwrap_or("nobody");
-    let held = if result.held { "held" } else { "NOT HELD" };
-    format!("{:16} {by:9} {overshoot:>12} {:>6} s  {held}", row.name(), result.bound_seconds)
-}
-
-/// What a Hetzner server's firmware says. A container has the firmware of the machine it runs on, so these stand for it.
-fn firmware(id: u64) -> [Extra; 3] {
-    let file = |name: &str, text: String| Extra::new(format!("/etc/curfew/firmware/{name}"), "0644", text);
-    [
-        file("sys_vendor", "Hetzner\n".into()),
-        file("product_serial", format!("{id}\n")),
-        file("product_uuid", format!("00000000-0000-4000-8000-{id:012x}\n")),
-    ]
-}
-
-/// They wait more than they work.
-const AT_ONCE: usize = 8;
-/// They work more than they wait: a processor each.
-const VIRTUAL_AT_ONCE: usize = 2;

@@ -1,54 +1,94 @@
-//! What a row is played on: a world of its own, and machines booted in it from their documents.
+//! What a row is played on: a world of its own, and a machine booted in it from its document.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
+use curfew_contract::{Authority, Identity};
 use curfew_sandbox::scenario::{self, Layer};
+use jiff::{SignedDuration, Timestamp};
+use tokio::time::{Instant, sleep};
 
-use super::{Played, Row, RowError, firmware};
+use super::{Played, Row, RowError};
 use crate::{
     bed::{Bed, Spec},
     console::Console,
-    container::Container,
-    document::{self, Extra},
+    document::{self, Extra, Order},
     evidence::{self, Verdict},
     site::Site,
     world::{Papers, World},
 };
 
 /// Where a row is played, and what was said there.
-pub(super) struct Stage {
-    pub(super) row: Row,
+pub(crate) struct Stage {
+    pub(super) row: &'static Row,
     pub(super) site: Arc<Site>,
     consoles: Mutex<Vec<Console>>,
 }
 
+/// How a row's machine differs from the usual.
+pub(super) struct Plan {
+    /// Files of the depot, as sources of the agent.
+    pub(super) sources: &'static [&'static str],
+    /// More options of the agent, as lines.
+    pub(super) options: &'static str,
+    /// More files, for the server with this id.
+    pub(super) files: fn(u64) -> Vec<Extra>,
+    /// Whether its token is in the document.
+    pub(super) has_token: bool,
+    /// All attempts to fetch the agent.
+    pub(super) fetch_within: SignedDuration,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Self {
+            sources: &["agent"],
+            options: "",
+            files: |_| vec![],
+            has_token: true,
+            fetch_within: SignedDuration::from_mins(2),
+        }
+    }
+}
+
 impl Stage {
-    pub(super) fn new(row: Row, site: &Arc<Site>) -> Self {
+    pub(super) fn new(row: &'static Row, site: &Arc<Site>) -> Self {
         Self { row, site: Arc::clone(site), consoles: Mutex::default() }
     }
 
-    /// A container that got the usual document.
-    pub(super) async fn scene(&self) -> Result<Scene<Container>, RowError> {
-        let world = World::new(&self.site, self.row.name()).await?;
-        let name = self.row.name().to_lowercase();
-        let mut papers = world.enlist(&name).await?;
-        papers.files.extend(firmware(papers.id));
-        let options = world.options() + "CURFEW_DMI=/etc/curfew/firmware\n";
-        papers.files.push(Extra::new("/etc/curfew/agent.env", "0600", options));
-        let user_data = document::by_hand(&Site::url("agent"), papers.files.clone());
-        let spec = Spec { name, address: papers.address, user_data };
-        let machine = Arc::new(Container::boot(&spec, &self.site.image.join("tree"), self.site.dir()).await?);
-        self.listen(machine.console());
-        world.bury(&papers, &machine);
-        Ok(Scene { row: self.row, world, papers, machine })
+    /// A server, and the machine that is to be it.
+    pub(super) async fn rent(&self, plan: Plan) -> Result<(World, Papers, Spec), RowError> {
+        let world = World::new(&self.site, self.row.name).await?;
+        let address = self.site.next_address();
+        let name = format!("m{}", address.octets()[3]);
+        let papers = world.enlist(&name, address).await?;
+        let order = Order {
+            urls: plan.sources.iter().map(|file| Site::url(file)).collect(),
+            options: world.options() + plan.options,
+            token: plan.has_token.then(|| papers.token.clone()),
+            files: [papers.files.clone(), (plan.files)(papers.id)].concat(),
+            fetch_within: plan.fetch_within,
+            join_unarmed: false,
+        };
+        let user_data = document::render(&self.site.agent, order)?;
+        world.cloud.set_user_data(papers.id, &user_data);
+        let spec = Spec { name, address, user_data };
+        Ok((world, papers, spec))
     }
 
-    /// What is said there is shown if the row does not hold.
-    pub(super) fn listen(&self, console: &Console) {
-        self.consoles.lock().unwrap_or_else(PoisonError::into_inner).push(console.clone());
+    /// The server's machine runs.
+    pub(super) fn scene<Machine: Bed>(
+        &self,
+        world: World,
+        papers: Papers,
+        machine: Machine,
+    ) -> Scene<Machine> {
+        let machine = Arc::new(machine);
+        self.consoles.lock().unwrap_or_else(PoisonError::into_inner).push(machine.console().clone());
+        world.bury(&papers, &machine);
+        Scene { row: self.row, world, papers, machine, booted: Instant::now() }
     }
 
     /// The last words of all machines.
@@ -60,16 +100,43 @@ impl Stage {
 
 /// A machine in its world.
 pub(super) struct Scene<Machine> {
-    pub(super) row: Row,
+    pub(super) row: &'static Row,
     pub(super) world: World,
     pub(super) papers: Papers,
     pub(super) machine: Arc<Machine>,
+    pub(super) booted: Instant,
 }
 
 impl<Machine: Bed> Scene<Machine> {
-    /// Waits until the machine shows as armed.
+    /// Waits until the controller shows the machine as armed.
     pub(super) async fn armed(&self) -> Result<Duration, RowError> {
         Ok(self.world.armed(&self.papers).await?)
+    }
+
+    /// Waits until the machine's heartbeat says that it could delete itself, and its console says so, too.
+    pub(super) async fn proven(&self, within: Duration) -> Result<Duration, RowError> {
+        let begun = Instant::now();
+        let on_console = || self.machine.console().has_said("armed: this server consented");
+        loop {
+            let beat = self.world.heartbeat(&self.papers).await?;
+            let proven = beat.is_some_and(|beat| {
+                beat.identity == Identity::Proven && beat.authority == Authority::Verified
+            });
+            if proven && on_console() {
+                return Ok(begun.elapsed());
+            }
+            if begun.elapsed() > within {
+                let what = format!("no proof within {} s; on the Node {proven}", within.as_secs());
+                return Err(RowError::Unexpected(format!("{what}, on the console {}", on_console())));
+            }
+            sleep(LOOK).await;
+        }
+    }
+
+    /// Waits for a line on the console, past or to come.
+    pub(super) async fn says(&self, text: &'static str, within: Duration) -> Result<(), RowError> {
+        let said = self.machine.console().says(text, Timestamp::UNIX_EPOCH, within).await;
+        said.map(drop).ok_or(RowError::Unsaid(text))
     }
 
     /// Waits for the machine's end, and holds it to what both witnesses say.
@@ -77,14 +144,21 @@ impl<Machine: Bed> Scene<Machine> {
         let gone = self.world.gone(&self.papers, within).await?;
         if let Some(gone) = &gone {
             // The plug is pulled a moment after; what was said until then counts.
-            tokio::time::sleep(LAST_WORDS).await;
+            sleep(LAST_WORDS).await;
             let verdict = evidence::agree(&self.machine.console().lines(), &gone.by, gone.at);
             if verdict != Verdict::Agree {
                 return Err(RowError::Witnesses { holder: gone.by.clone(), verdict });
             }
         }
-        Ok(scenario::Row::ended(self.row.name(), gone, by, bound))
+        Ok(scenario::Row::ended(self.row.name, gone, by, bound))
+    }
+
+    /// The result of a row that ends with something being shown, `after` so long.
+    pub(super) fn seen(&self, after: Duration, bound: Duration) -> scenario::Row {
+        let gone = !self.world.cloud.contains(self.papers.id);
+        scenario::Row::seen(self.row.name, Some(after), bound, gone)
     }
 }
 
 const LAST_WORDS: Duration = Duration::from_secs(2);
+const LOOK: Duration = Duration::from_millis(50);

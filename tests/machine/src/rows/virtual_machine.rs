@@ -1,19 +1,16 @@
 //! What the rows of virtual machines share: a machine that was rented, booted and armed, and being cut off.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
     RowError,
-    stage::{Scene, Stage},
+    stage::{Plan, Scene, Stage},
 };
 use crate::{
-    bed::{Bed, Spec},
-    document::{self, Extra},
-    site::Site,
+    bed::Bed,
     vm::{Rtc, Vm},
-    world::World,
 };
 
 /// What is left of the API server when the controller is dead.
@@ -30,18 +27,10 @@ pub(super) enum ApiServer {
 impl Stage {
     /// A virtual machine after its first boot by the usual document, armed, its deadline rolling `slack` ahead.
     pub(super) async fn virtual_machine(&self, rtc: Rtc, slack: Duration) -> Result<Scene<Vm>, RowError> {
-        let world = World::new(&self.site, self.row.name()).await?;
-        let name = self.row.name().to_lowercase().replace("time", "").replace('-', "");
-        let mut papers = world.enlist(&name).await?;
-        papers.files.push(Extra::new("/etc/curfew/agent.env", "0600", world.options()));
-        let user_data = document::by_hand(&Site::url("agent"), papers.files.clone());
-        world.cloud.set_user_data(papers.id, &user_data);
+        let (world, papers, spec) = self.rent(Plan::default()).await?;
         world.hold(RENEWED_EVERY, slack).await?;
-        let spec = Spec { name, address: papers.address, user_data };
-        let machine = Arc::new(Vm::boot(&spec, papers.id, rtc, &self.site).await?);
-        self.listen(machine.console());
-        world.bury(&papers, &machine);
-        let scene = Scene { row: self.row, world, papers, machine };
+        let machine = Vm::boot(&spec, papers.id, rtc, &self.site).await?;
+        let scene = self.scene(world, papers, machine);
         scene.armed().await?;
         Ok(scene)
     }
@@ -72,8 +61,8 @@ impl Scene<Vm> {
     /// What the machine says of itself, for the record.
     pub(super) async fn show(&self, command: &str) {
         match self.machine.try_run(command).await {
-            Ok(output) => eprintln!("{}: $ {command}\n{}", self.row.name(), output.text),
-            Err(error) => crate::report(self.row.name(), &error),
+            Ok(output) => eprintln!("{}: $ {command}\n{}", self.row.name, output.text),
+            Err(error) => crate::report(self.row.name, &error),
         }
     }
 }

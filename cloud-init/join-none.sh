@@ -1,0 +1,4 @@
+#!/bin/sh
+# No Kubernetes of ours: a baked one is let go.
+
+join() { :; }

@@ -1,0 +1,65 @@
+//! Plays rows, several at once, and prints each as it ends.
+
+use std::{panic::AssertUnwindSafe, sync::Arc};
+
+use curfew_sandbox::scenario;
+use futures::FutureExt as _;
+use tokio::{sync::Semaphore, task::JoinSet};
+
+use super::{Row, stage::Stage};
+use crate::site::Site;
+
+/// Returns whether all of them held.
+pub(crate) async fn play_all(rows: Vec<&'static Row>, site: &Arc<Site>, json: bool) -> bool {
+    let [containers, virtual_machines] =
+        [AT_ONCE, VIRTUAL_AT_ONCE].map(|seats| Arc::new(Semaphore::new(seats)));
+    let mut playing = JoinSet::new();
+    for row in rows {
+        let seats = if row.is_virtual { &virtual_machines } else { &containers };
+        let (seats, stage) = (Arc::clone(seats), Stage::new(row, site));
+        playing.spawn(async move {
+            let _seat = seats.acquire_owned().await;
+            (row, play(&stage).await)
+        });
+    }
+    let mut held = true;
+    while let Some(ended) = playing.join_next().await {
+        let Ok((row, result)) = ended else { return false };
+        held &= result.held;
+        println!("{}", if json { result.json() } else { line(row, &result) });
+    }
+    held
+}
+
+/// Whatever comes of it: a promise that was not seen to be kept is not kept.
+async fn play(stage: &Stage) -> scenario::Row {
+    let Row { name, play, .. } = stage.row;
+    // A row that panics is one that did not hold, not the end of the others.
+    let played = AssertUnwindSafe(play(stage)).catch_unwind().await;
+    let result = match played {
+        Ok(Ok(result)) => result,
+        Ok(Err(error)) => {
+            crate::report(name, &error);
+            scenario::Row::unplayed(name)
+        }
+        Err(_) => scenario::Row::unplayed(name),
+    };
+    if !result.held {
+        eprintln!("{name}: did not hold. What was said last:\n{}", stage.said());
+    }
+    result
+}
+
+fn line(row: &Row, result: &scenario::Row) -> String {
+    let overshoot = result.overshoot_seconds.map_or_else(|| "-".to_owned(), |late| format!("{late:+.3} s"));
+    let seen = row.name.ends_with("-seen");
+    let by = result.enforced_by.as_deref().unwrap_or(if seen { "(shown)" } else { "nobody" });
+    let held = if result.held { "held" } else { "NOT HELD" };
+    let (name, bound, broken) = (row.name, result.bound_seconds, row.broken);
+    format!("{name:27} {by:9} {overshoot:>11} {bound:>5} s  {held:8} {broken}")
+}
+
+/// They wait more than they work.
+const AT_ONCE: usize = 10;
+/// They work more than they wait: a processor each.
+const VIRTUAL_AT_ONCE: usize = 2;
