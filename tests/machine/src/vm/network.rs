@@ -49,7 +49,7 @@ impl Network {
                 "--leasefile-ro",
                 "--dhcp-authoritative",
                 "--bind-interfaces",
-                "--quiet-dhcp",
+                "--dhcp-ignore-names",
             ])
             .arg(format!("--interface={BRIDGE}"))
             .arg(format!("--dhcp-range={a}.{b}.{c}.2,static,255.255.255.0,1h"))
