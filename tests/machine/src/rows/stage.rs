@@ -1,6 +1,7 @@
 //! What a row is played on: a world of its own, and a machine booted in it from its document.
 
 use std::{
+    path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -24,7 +25,7 @@ use crate::{
 pub(crate) struct Stage {
     pub(super) row: &'static Row,
     pub(super) site: Arc<Site>,
-    consoles: Mutex<Vec<Console>>,
+    consoles: Mutex<Vec<(Console, PathBuf)>>,
 }
 
 /// How a row's machine differs from the usual.
@@ -70,7 +71,6 @@ impl Stage {
             token: plan.has_token.then(|| papers.token.clone()),
             files: [papers.files.clone(), (plan.files)(papers.id)].concat(),
             fetch_within: plan.fetch_within,
-            join_unarmed: false,
         };
         let user_data = document::render(&self.site.agent, order)?;
         world.cloud.set_user_data(papers.id, &user_data);
@@ -86,15 +86,20 @@ impl Stage {
         machine: Machine,
     ) -> Scene<Machine> {
         let machine = Arc::new(machine);
-        self.consoles.lock().unwrap_or_else(PoisonError::into_inner).push(machine.console().clone());
+        self.consoles.lock().unwrap_or_else(PoisonError::into_inner).push((machine.console().clone(), world.log()));
         world.bury(&papers, &machine);
         Scene { row: self.row, world, papers, machine, booted: Instant::now() }
     }
 
-    /// The last words of all machines.
+    /// The last words of all machines, and of their controllers.
     pub(super) fn said(&self) -> String {
         let consoles = self.consoles.lock().unwrap_or_else(PoisonError::into_inner);
-        consoles.iter().map(|console| console.tail(60)).collect()
+        let last = |(console, log): &(Console, PathBuf)| {
+            let log = std::fs::read_to_string(log).unwrap_or_default();
+            let from = log.lines().count().saturating_sub(CONTROLLERS_LAST);
+            log.lines().skip(from).fold(console.tail(MACHINES_LAST), |text, line| text + line + "\n")
+        };
+        consoles.iter().map(last).collect()
     }
 }
 
@@ -160,5 +165,8 @@ impl<Machine: Bed> Scene<Machine> {
     }
 }
 
+/// Lines that a person reads.
+const MACHINES_LAST: usize = 60;
+const CONTROLLERS_LAST: usize = 10;
 const LAST_WORDS: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(50);
