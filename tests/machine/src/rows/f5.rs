@@ -37,4 +37,4 @@ pub(super) async fn play(stage: &Stage, step: Step, left: ApiServer) -> Played {
 }
 
 const SLACK: Duration = Duration::from_secs(15);
-const DEADLINE_WITHIN: Duration = Duration::from_secs(60);
+const DEADLINE_WITHIN: Duration = Duration::from_mins(1);
