@@ -49,9 +49,9 @@ uptime() { read -r up _ </proc/uptime; printf '%s\n' "${up%%.*}"; }
 bounded() {
   limit=$1
   shift
-  "$@" </dev/null &
+  "$@" </dev/null 9>&- &
   running=$!
-  (sleep "$limit" && kill -9 "$running") >/dev/null 2>&1 </dev/null &
+  (sleep "$limit" && kill -9 "$running") >/dev/null 2>&1 </dev/null 9>&- &
   killer=$!
   rc=0
   wait "$running" || rc=$?
@@ -84,9 +84,9 @@ find_address() {
   fi
 }
 
-do_early() { /bin/sh -eu "$state/early" || why "an early command failed"; }
-do_pre() { /bin/sh -eu "$state/pre" || why "a command before the join failed"; }
-do_post() { /bin/sh -eu "$state/post" || why "a command after the join failed"; }
+do_early() { /bin/sh -eu "$state/early" 9>&- || why "an early command failed"; }
+do_pre() { /bin/sh -eu "$state/pre" 9>&- || why "a command before the join failed"; }
+do_post() { /bin/sh -eu "$state/post" 9>&- || why "a command after the join failed"; }
 
 do_fetch() { holds_fetch || obtain "$AGENT_URLS" "$AGENT_SHA256" "$agent.new"; }
 holds_fetch() { has_digest "$agent" "$AGENT_SHA256" || has_digest "$agent.new" "$AGENT_SHA256"; }
@@ -169,8 +169,8 @@ is_done() {
 attempt() {
   say "$stage" begun
   rm -f "$live/why"
-  # Without the lock: what a stage leaves running must not keep it.
-  if /bin/sh "$state/run" stage "$stage" 9>&-; then
+  # It has the lock too, since it may outlive us. What it leaves running has not.
+  if /bin/sh "$state/run" stage "$stage"; then
     { mkdir -p "$state/done" && printf '%s\n' "$inputs" >"$state/done/$stage"; } || say "$stage" retry "cannot write its marker"
     say "$stage" 'done'
   else

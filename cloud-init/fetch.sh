@@ -38,7 +38,8 @@ url = open(sys.argv[1]).read().strip()
 with urllib.request.urlopen(url, timeout=20) as answer, open(sys.argv[2], "wb") as file:
     shutil.copyfileobj(answer, file)' "$2" "$3"
     ;;
-  busybox) bounded "$ATTEMPT_SECONDS" wget -q -T 20 -O "$3" "$(cat "$2")" ;;
+  # Of busybox: without a time-out of its own, which some builds die of.
+  busybox) bounded "$ATTEMPT_SECONDS" wget -q -O "$3" "$(cat "$2")" ;;
   apt-helper) bounded "$ATTEMPT_SECONDS" /usr/lib/apt/apt-helper download-file "$(cat "$2")" "$3" "SHA256:$4" ;;
   esac
 }

@@ -8,5 +8,5 @@ join() {
   if [ -e /etc/kubernetes/kubelet.conf ]; then return 0; fi
   have kubeadm || why "there is no kubeadm on this machine"
   case $JOIN_SECRET in @config/*) JOIN_SECRET=$config/${JOIN_SECRET#@config/} ;; esac
-  kubeadm join --config "$JOIN_SECRET" || why "kubeadm join failed"
+  kubeadm join --config "$JOIN_SECRET" 9>&- || why "kubeadm join failed"
 }

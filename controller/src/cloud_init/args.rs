@@ -24,10 +24,11 @@ pub(crate) enum FlavourName {
 
 /// Options of `curfew-controller cloud-init`.
 #[derive(Args, Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 #[command(group = ArgGroup::new("agent").args(["agent_url", "agent_on_image"]).required(true))]
 #[command(group = ArgGroup::new("token").args(["token_on_machine", "token_url", "token_in_user_data"]))]
 #[command(group = ArgGroup::new("join").args(["join_on_machine", "join_url", "join_in_user_data"]))]
-pub struct CloudInitArgs {
+pub(crate) struct CloudInitArgs {
     /// Which Kubernetes the machine joins.
     #[arg(long, value_enum)]
     flavour: FlavourName,
@@ -66,7 +67,7 @@ pub struct CloudInitArgs {
     token_in_user_data: Option<PathBuf>,
 
     /// The join secret is in this file of the machine [default: /etc/curfew/join]. For k3s it is the token, for kubeadm
-    /// the JoinConfiguration.
+    /// the `JoinConfiguration`.
     #[arg(long, value_name = "PATH")]
     join_on_machine: Option<Path>,
     /// The join secret comes from this address, once.
@@ -76,7 +77,7 @@ pub struct CloudInitArgs {
     #[arg(long, value_name = "FILE")]
     join_in_user_data: Option<PathBuf>,
 
-    /// k3s: the server to join, https://ADDRESS:6443.
+    /// k3s: the server to join, `https://ADDRESS:6443`.
     #[arg(long, value_name = "URL", required_if_eq("flavour", "k3s"))]
     server: Option<Url>,
     /// k3s: where its binary may be fetched; without it the image's is taken.
@@ -140,7 +141,7 @@ pub struct CloudInitArgs {
 
 impl CloudInitArgs {
     /// What they mean. Reads the local files.
-    pub fn options(self) -> Result<Options, Error> {
+    pub(crate) fn options(self) -> Result<Options, Error> {
         let join = secret(self.join_on_machine, self.join_url, self.join_in_user_data, "/etc/curfew/join")?;
         let binary = self.k3s_sha256.map(|sha256| Download { urls: self.k3s_url, sha256 });
         let flavour = match (self.flavour, self.server) {

@@ -7,15 +7,17 @@
 //! metadata service from the machine, for as long as the machine lives.
 
 mod args;
+mod carried;
 mod document;
 mod error;
+mod kubernetes;
 mod options;
 mod parts;
 mod stages;
 
 mod value;
 
-pub use args::CloudInitArgs;
+pub(crate) use args::CloudInitArgs;
 pub use document::LIMIT;
 pub use error::{Error, Refused};
 pub use options::{Agent, Download, ExtraFile, Flavour, Options, Patience, PrivateNetwork, Secret};

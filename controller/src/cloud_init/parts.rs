@@ -1,7 +1,12 @@
 //! The parts of a document: the script's files, its options, what it puts in place.
 
 use super::{
+    carried::{
+        CONFIG, FETCH, GUARD, GUARD_RULES, HELD, HELD_BY, HELD_BY_TEXT, HOLD, JOIN_SECRET, K3S_UNIT, PLACE,
+        RUN, TOKEN, UNITS, join,
+    },
     document::{Part, assign, without_comments},
+    kubernetes::joined,
     options::{Agent, Flavour, Options, Secret},
     stages,
     value::{Content, Mode},
@@ -99,15 +104,13 @@ fn placed(options: &Options) -> Vec<Placed> {
         UNITS.iter().map(|(name, text)| own(name, &format!("@units/{name}"), text)).collect();
     files.push(own("agent.env", "@config/agent.env", &agent_env(options)));
     if options.metadata_guard {
-        for (name, text) in GUARD {
-            let place = if name.ends_with(".service") { "@units" } else { "@config" };
-            files.push(own(name, &format!("{place}/{name}"), text));
-        }
+        files.push(own("curfew-metadata-guard.service", "@units/curfew-metadata-guard.service", GUARD));
+        files.push(own("metadata-guard.nft", "@config/metadata-guard.nft", GUARD_RULES));
     }
-    if !options.join_unarmed && !HELD_BY.1.is_empty() {
-        let hold =
-            |service: &&str| own(HELD_BY.0, &format!("@units/{service}.service.d/{}", HELD_BY.0), HELD_BY.1);
-        files.extend(HELD.iter().map(hold));
+    if !options.join_unarmed {
+        let held =
+            |service: &&str| own(HELD_BY, &format!("@units/{service}.service.d/{HELD_BY}"), HELD_BY_TEXT);
+        files.extend(HELD.iter().map(held));
     }
     let given = [(TOKEN, Some(&options.token)), (JOIN_SECRET, options.join_secret())];
     for (target, secret) in given {
@@ -127,55 +130,6 @@ fn placed(options: &Options) -> Vec<Placed> {
     files
 }
 
-/// What is in place before the join, with the Node's address filled in by the script.
-fn joined(options: &Options) -> Vec<Placed> {
-    match &options.flavour {
-        Flavour::None => Vec::new(),
-        Flavour::K3s { .. } => vec![own("k3s.yaml", K3S_CONFIG, &k3s(options))],
-        Flavour::Kubeadm { .. } => vec![
-            own("kubelet.env", "@config/kubelet.env", &kubelet_env(options)),
-            own("curfew-node.conf", "@units/kubelet.service.d/50-curfew-node.conf", KUBELET_DROP_IN),
-        ],
-    }
-}
-
-fn k3s(options: &Options) -> String {
-    let Flavour::K3s { server, token, .. } = &options.flavour else { return String::new() };
-    let mut text = format!(
-        "server: \"{server}\"\ntoken-file: \"{}\"\n",
-        at(token, JOIN_SECRET).replace("@config", CONFIG)
-    );
-    let mut list = |name: &str, values: Vec<String>| {
-        if !values.is_empty() {
-            text.push_str(&format!("{name}:\n"));
-            text.extend(values.iter().map(|value| format!("  - \"{value}\"\n")));
-        }
-    };
-    list("node-label", texts(&options.labels));
-    list("node-taint", texts(&options.taints));
-    list("kubelet-arg", texts(&options.kubelet_args));
-    if options.private_network.is_some() {
-        text.push_str("node-ip: \"@NODE_ADDRESS@\"\nflannel-iface: \"@NODE_INTERFACE@\"\n");
-    }
-    text
-}
-
-fn kubelet_env(options: &Options) -> String {
-    let mut args = texts(&options.kubelet_args);
-    for (name, values) in
-        [("node-labels", texts(&options.labels)), ("register-with-taints", texts(&options.taints))]
-    {
-        if !values.is_empty() {
-            args.push(format!("{name}={}", values.join(",")));
-        }
-    }
-    if options.private_network.is_some() {
-        args.push("node-ip=@NODE_ADDRESS@".into());
-    }
-    let args: Vec<_> = args.iter().map(|arg| format!("--{arg}")).collect();
-    format!("KUBELET_EXTRA_ARGS=\"{}\"\n", args.join(" "))
-}
-
 fn agent_env(options: &Options) -> String {
     let token = at(&options.token, TOKEN).replace("@config", CONFIG);
     let given = options.agent_options.iter().map(|option| format!("{}={}\n", option.name, option.value));
@@ -192,14 +146,14 @@ fn one_time(options: &Options) -> String {
     std::iter::once((TOKEN, &options.token)).chain(join).map(line).collect()
 }
 
-fn at(secret: &Secret, unless_on_machine: &str) -> String {
+pub(super) fn at(secret: &Secret, unless_on_machine: &str) -> String {
     match secret {
         Secret::OnMachine(path) => path.to_string(),
         Secret::OneTime(_) | Secret::InUserData(_) => unless_on_machine.into(),
     }
 }
 
-fn own(name: &str, target: &str, text: &str) -> Placed {
+pub(super) fn own(name: &str, target: &str, text: &str) -> Placed {
     let mode = if target.starts_with("@units") { Mode::PUBLIC } else { Mode::SECRET };
     let content = Content(without_comments(text).into_bytes());
     Placed { mode, source: format!("own/{name}"), target: target.into(), content }
@@ -210,10 +164,11 @@ fn verbatim(target: &str, content: &Content) -> Placed {
 }
 
 fn manifest(files: &[Placed]) -> String {
-    files.iter().map(|file| format!("{} {} {}\n", file.mode, file.source, file.target)).collect()
+    let line = |file: &Placed| format!("{} {} {}\n", file.mode, file.source, file.target);
+    files.iter().map(line).collect::<Vec<_>>().concat()
 }
 
-fn texts<T: ToString>(values: &[T]) -> Vec<String> {
+pub(super) fn texts<T: ToString>(values: &[T]) -> Vec<String> {
     values.iter().map(ToString::to_string).collect()
 }
 
@@ -223,40 +178,4 @@ fn lines<T: ToString>(values: &[T]) -> String {
 
 fn yes(is: bool) -> String {
     if is { "yes".into() } else { "no".into() }
-}
-
-const CONFIG: &str = "/etc/curfew";
-const TOKEN: &str = "@config/token";
-const JOIN_SECRET: &str = "@config/join";
-const K3S_CONFIG: &str = "/etc/rancher/k3s/config.yaml.d/50-curfew.yaml";
-/// After the distributions' own, which set the variable too.
-const KUBELET_DROP_IN: &str = "[Service]\nEnvironmentFile=-/etc/curfew/kubelet.env\n";
-
-macro_rules! repository {
-    ($path:literal) => {
-        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../", $path))
-    };
-}
-const RUN: &str = repository!("cloud-init/bootstrap.sh");
-const PLACE: &str = repository!("cloud-init/place.sh");
-const FETCH: &str = repository!("cloud-init/fetch.sh");
-const HOLD: &str = repository!("cloud-init/hold.sh");
-const K3S_UNIT: &str = repository!("cloud-init/k3s-agent.service");
-const UNITS: &[(&str, &str)] = &[
-    ("curfew-agent.service", repository!("systemd/curfew-agent.service")),
-    ("curfew-backstop.service", repository!("systemd/curfew-backstop.service")),
-    ("curfew-backstop.timer", repository!("systemd/curfew-backstop.timer")),
-    ("curfew-bootstrap.service", repository!("cloud-init/curfew-bootstrap.service")),
-];
-/// Fills the guard in once its unit is there.
-const GUARD: &[(&str, &str)] = &[];
-const HELD: [&str; 5] = ["kubelet", "k3s", "k3s-agent", "rke2-server", "rke2-agent"];
-const HELD_BY: (&str, &str) = ("no-watchdog-no-join.conf", "");
-
-fn join(flavour: &Flavour) -> &'static str {
-    match flavour {
-        Flavour::None => repository!("cloud-init/join-none.sh"),
-        Flavour::K3s { .. } => repository!("cloud-init/join-k3s.sh"),
-        Flavour::Kubeadm { .. } => repository!("cloud-init/join-kubeadm.sh"),
-    }
 }

@@ -42,13 +42,15 @@ pub(super) fn commands(options: &Options) -> [(&'static str, &[String]); 3] {
 
 fn line(name: &str, inputs: &[String]) -> String {
     // The length of each keeps two lists from looking alike.
-    let text: String = inputs.iter().map(|input| format!("{} {input}", input.len())).collect();
-    format!("{name}={}\n", sum(text.as_bytes()))
+    let inputs: Vec<_> = inputs.iter().map(|input| format!("{} {input}", input.len())).collect();
+    format!("{name}={}\n", sum(inputs.concat().as_bytes()))
 }
 
+/// Enough of a SHA-256 to tell one document from the next.
 fn sum(bytes: &[u8]) -> String {
     let digest = digest::digest(&digest::SHA256, bytes);
-    digest.as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    let first = digest.as_ref().iter().take(8).fold(0, |sum: u64, byte| sum << 8 | u64::from(*byte));
+    format!("{first:016x}")
 }
 
 fn has_one_time(options: &Options) -> bool {

@@ -99,7 +99,7 @@ async fn log_says(scene: &Scene<Container>, words: &str) -> Result<(), RowError>
 
 /// The script, and everything it started.
 async fn kill_script(scene: &Scene<Container>) -> Result<(), RowError> {
-    scene.machine.run("pkill -KILL -f /var/lib/curfew/bootstrap/run; pkill -KILL curl; :").await?;
+    scene.machine.run("pkill -KILL -f bootstrap/[r]un; pkill -KILL curl; :").await?;
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use std::{fs, os::unix::process::ExitStatusExt, thread, time::Duration};
 
 use curfew_controller::cloud_init::{ExtraFile, Flavour, Options, Secret};
 use nix::{
-    sys::signal::{Signal, killpg},
+    sys::signal::{Signal, kill, killpg},
     unistd::Pid,
 };
 
@@ -77,7 +77,7 @@ fn killed_anywhere_and_run_again_it_ends_the_same() {
         // Each of these is a moment to be killed at.
         for tool in ["cp", "mv", "chmod", "rm", "cat", "systemctl"] {
             let real = fs::read_link(machine.path("usr/bin").join(tool)).ok();
-            let real = real.map_or("/usr/bin/systemctl".into(), |path| path.display().to_string());
+            let real = real.map_or_else(|| "/usr/bin/systemctl".into(), |path| path.display().to_string());
             let counts = format!(
                 "#!/bin/sh\necho x >>/seen/moments\nread -r at </seen/kill-at\n\
                  [ \"$(wc -l </seen/moments)\" -ne \"${{at:-0}}\" ] || kill -9 0\nexec {real} \"$@\"\n"
@@ -110,31 +110,49 @@ fn killed_anywhere_and_run_again_it_ends_the_same() {
 #[test]
 fn two_runs_at_once_are_one() {
     let bytes = agent("first");
-    let mirror = Mirror::with([("agent", Answer::Hang)]);
-    for tools in ["curl flock", "curl python3"] {
-        let Some(machine) = Machine::with(tools) else { return };
+    for tools in ["curl", "curl python3"] {
+        let mirror = Mirror::with([("agent", Answer::Hang)]);
+        let Some(machine) = Machine::with(&format!("setsid {tools}")) else { return };
         if tools.ends_with("python3") {
             fs::remove_file(machine.path("usr/bin/flock")).unwrap();
         }
-        machine.take(&options(&[mirror.url("agent")], &bytes));
-        let asked = mirror.asked().len();
+        let mut options = options(&[mirror.url("agent")], &bytes);
+        options.early_commands = vec!["setsid sleep 1000 >/dev/null 2>&1 & echo $! >/seen/left".into()];
+        machine.take(&options);
         let first = machine.start("");
-        while mirror.asked().len() == asked {
-            thread::sleep(Duration::from_millis(20));
-        }
-        let second = machine.run();
-        assert!(!second.succeeded && second.said.contains("another run is at work"), "{}", second.said);
-        // Only the script dies: what it started must not keep the lock.
+        asked(&mirror, 1);
+        let is_refused = || {
+            let run = machine.run();
+            !run.succeeded && run.said.contains("another run is at work")
+        };
+        assert!(is_refused(), "{tools}");
+        // Its stage outlives it, and is still at work.
         let group = Pid::from_raw(first.id().cast_signed());
-        nix::sys::signal::kill(group, Signal::SIGKILL).unwrap();
-        first.wait_with_output().ok();
+        kill(group, Signal::SIGKILL).unwrap();
+        thread::sleep(Duration::from_millis(50));
+        assert!(is_refused(), "{tools}: while a stage of the first is at work");
+        // All dead, but for what the early command left running.
+        killpg(group, Signal::SIGKILL).unwrap();
+        first.wait_with_output().unwrap();
+        let before = mirror.asked().len();
         let third = machine.start("");
-        thread::sleep(Duration::from_millis(300));
+        asked(&mirror, before + 1);
         killpg(Pid::from_raw(third.id().cast_signed()), Signal::SIGKILL).unwrap();
-        let said = third.wait_with_output().unwrap();
-        assert!(!String::from_utf8_lossy(&said.stdout).contains("another run"), "{tools}");
-        killpg(group, Signal::SIGKILL).ok();
+        third.wait_with_output().unwrap();
+        let left = machine.read("seen/left").trim().parse().unwrap();
+        kill(Pid::from_raw(left), Signal::SIGKILL).unwrap();
     }
+}
+
+/// Waits until that many requests have come.
+fn asked(mirror: &Mirror, times: usize) {
+    for _ in 0..3000 {
+        if mirror.asked().len() >= times {
+            return;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    panic!("nobody asks");
 }
 
 #[test]

@@ -77,6 +77,6 @@ fn answer(mut stream: &TcpStream, answers: &Mutex<HashMap<&str, Answer>>, heard:
         Some(Answer::Half(bytes)) => (bytes.clone(), bytes.len() / 2),
         Some(Answer::Bytes(bytes) | Answer::Once(bytes)) => (bytes.clone(), bytes.len()),
     };
-    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", bytes.len());
-    drop(stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&bytes[..sent])));
+    let status = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", bytes.len());
+    drop(stream.write_all(status.as_bytes()).and_then(|()| stream.write_all(&bytes[..sent])));
 }
