@@ -74,7 +74,9 @@ pub(crate) fn furnish() -> Result<(), Unfurnished> {
         "mount -t cgroup2 none /sys/fs/cgroup",
         &format!("mkdir {}", groups().display()),
         "ip link set lo up",
-        &format!("ip link add {BRIDGE} type bridge"),
+        // An address of its own: else it takes one of its ports', and loses it, and with it its neighbours, when a
+        // machine ends.
+        &format!("ip link add {BRIDGE} address 02:00:0a:58:00:01 type bridge"),
         &format!("ip addr add {outside}/24 dev {BRIDGE}"),
         // The metadata service of every cloud.
         &format!("ip addr add 169.254.169.254/32 dev {BRIDGE}"),
