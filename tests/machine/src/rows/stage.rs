@@ -1,6 +1,8 @@
 //! What a row is played on: a world of its own, and a machine booted in it from its document.
 
 use std::{
+    fs,
+    path::Path,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -91,10 +93,18 @@ impl Stage {
         Scene { row: self.row, world, papers, machine, booted: Instant::now() }
     }
 
-    /// The last words of all machines.
-    pub(super) fn said(&self) -> String {
+    /// The last lines of each machine.
+    pub(super) fn said(&self, lines: usize) -> String {
         let consoles = self.consoles.lock().unwrap_or_else(PoisonError::into_inner);
-        consoles.iter().map(|console| console.tail(60)).collect()
+        consoles.iter().map(|console| console.tail(lines)).collect()
+    }
+
+    /// Keeps everything that was said.
+    pub(super) fn keep(&self, dir: &Path) {
+        let path = dir.join(format!("{}.console", self.row.name));
+        if let Err(error) = fs::create_dir_all(dir).and_then(|()| fs::write(&path, self.said(usize::MAX))) {
+            eprintln!("{}: cannot be kept: {error}", path.display());
+        }
     }
 }
 
