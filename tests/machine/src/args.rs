@@ -32,6 +32,9 @@ pub(crate) struct Cli {
     /// What tests/machine/image/build made.
     #[arg(long, value_name = "DIR", default_value_os_t = workspace().join("target/machine"))]
     image: PathBuf,
+    /// Keep everything the machines said on their consoles in this directory, a file for each row.
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
 }
 
 impl Cli {
@@ -39,7 +42,7 @@ impl Cli {
         let agent = self.agent.map_or_else(built, Ok)?;
         let site = Arc::new(Site::open(&agent, &self.image).await?);
         let rows = if self.rows.is_empty() { ROWS.iter().collect() } else { self.rows };
-        let held = rows::play_all(rows, &site, self.json).await;
+        let held = rows::play_all(rows, &site, self.json, self.keep).await;
         Ok(if held { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 }

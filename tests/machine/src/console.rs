@@ -65,7 +65,7 @@ impl Console {
     pub(crate) fn tail(&self, lines: usize) -> String {
         let said = self.lock();
         let last = said[said.len().saturating_sub(lines)..].iter();
-        last.map(|line| format!("{:.3} {}\n", line.at, line.text)).collect()
+        last.fold(String::new(), |tail, line| tail + &format!("{:.3} {}\n", line.at, line.text))
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Line>> {

@@ -47,7 +47,7 @@ pub(crate) enum DocumentError {
 /// Renders it. `agent`: the bytes that are pinned.
 pub(crate) fn render(agent: &[u8], order: Order) -> Result<String, DocumentError> {
     let sha256 = digest::digest(&digest::SHA256, agent);
-    let sha256: String = sha256.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    let sha256 = sha256.as_ref().iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
     let urls = order.urls.iter().map(|url| url.parse()).collect::<Result<_, Refused>>()?;
     let file = |Extra { path, mode, content }: Extra| {
         Ok(ExtraFile { path: path.parse()?, mode: mode.parse()?, content: Content(content.into_bytes()) })

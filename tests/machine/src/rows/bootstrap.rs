@@ -33,7 +33,7 @@ pub(super) const WRONG_FIRST: Way = Way { sources: &["wrong", "agent"], change: 
 pub(super) const DEAD_SOURCES: Way = Way {
     sources: &["closed", "missing", "hangs", "agent"],
     change: |_| Ok(()),
-    bound: Duration::from_secs(60),
+    bound: Duration::from_mins(1),
 };
 
 /// Seconds from the boot until the machine could delete itself.

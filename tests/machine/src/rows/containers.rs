@@ -22,7 +22,7 @@ impl Stage {
         change: Change,
     ) -> Result<Scene<Container>, RowError> {
         let (files, options) = (|id| firmware(id).to_vec(), "CURFEW_DMI=/etc/curfew/firmware\n");
-        let (world, papers, spec) = self.rent(Plan { files, options, ..plan }).await?;
+        let (world, papers, spec) = self.rent(Plan { options, files, ..plan }).await?;
         let machine = Container::boot(&spec, &self.site.image.join("tree"), self.site.dir(), change).await?;
         Ok(self.scene(world, papers, machine))
     }

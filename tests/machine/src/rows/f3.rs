@@ -59,4 +59,4 @@ pub(super) async fn play(stage: &Stage, loss: &Loss) -> Played {
 }
 
 /// One period of the timer, and 15 s to look, to ask the Node and to delete.
-const BACKSTOP: Duration = Duration::from_secs(75);
+pub(super) const BACKSTOP: Duration = Duration::from_secs(75);

@@ -6,6 +6,7 @@ use curfew_sandbox::scenario::Layer;
 
 use super::{
     Played, Stage,
+    f3::BACKSTOP,
     virtual_machine::{ApiServer, ON_TIME},
 };
 use crate::{bed::Bed, vm::Rtc};
@@ -36,5 +37,14 @@ pub(super) async fn play(stage: &Stage, step: Step, left: ApiServer) -> Played {
     scene.ends(Layer::Agent, DEADLINE_WITHIN, ON_TIME).await
 }
 
+/// The agent is stopped first: what is left is the timer of process 1, which goes by both kinds of clock.
+pub(super) async fn without_agent(stage: &Stage) -> Played {
+    let scene = stage.virtual_machine(Rtc::Utc, SLACK).await?;
+    let stopped = format!("systemctl stop curfew-agent && {}", Step::Back.command());
+    scene.machine.run(&stopped).await?;
+    scene.cut_off(ApiServer::Hangs).await?;
+    scene.ends(Layer::Backstop, DEADLINE_WITHIN + BACKSTOP, BACKSTOP).await
+}
+
 const SLACK: Duration = Duration::from_secs(15);
-const DEADLINE_WITHIN: Duration = Duration::from_secs(60);
+const DEADLINE_WITHIN: Duration = Duration::from_mins(1);

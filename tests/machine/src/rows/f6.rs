@@ -24,7 +24,7 @@ pub(super) enum End {
 impl End {
     const fn slack(self) -> Duration {
         match self {
-            Self::Reboot => Duration::from_secs(60),
+            Self::Reboot => Duration::from_mins(1),
             Self::Reset => Duration::from_secs(11),
         }
     }

@@ -38,9 +38,9 @@ pub(super) async fn play(stage: &Stage, loss: &Loss) -> Played {
     scene.armed().await?;
     scene.machine.run(loss.command).await?;
     scene.machine.run("systemctl restart curfew-agent").await?;
-    let lost = Instant::now();
+    let since = Instant::now();
     let mut noted = false;
-    while lost.elapsed() < LIVES {
+    while since.elapsed() < LIVES {
         let beat = scene.world.heartbeat(&scene.papers).await?;
         noted |= beat.is_some_and(|beat| beat.notes.contains(&Note::LedgerUnwritable));
         if !scene.world.cloud.contains(scene.papers.id) {

@@ -17,4 +17,4 @@ pub(super) async fn play(stage: &Stage, rtc: Rtc) -> Played {
 }
 
 const SLACK: Duration = Duration::from_secs(15);
-const DEADLINE_WITHIN: Duration = Duration::from_secs(60);
+const DEADLINE_WITHIN: Duration = Duration::from_mins(1);

@@ -65,6 +65,9 @@ pub(crate) static ROWS: &[Row] = &[
     vm("F7-pause", "paused by the hypervisor past the deadline", |stage| {
         Box::pin(f7::paused(stage, ApiServer::Up))
     }),
+    vm("F5-backstop", "agent stopped, the wall clock set back by three hours", |stage| {
+        Box::pin(f5::without_agent(stage))
+    }),
     vm("F6-reboot", "rebooted in mid-lease, the API server gone", |stage| {
         Box::pin(f6::play(stage, f6::End::Reboot))
     }),

@@ -1,6 +1,6 @@
 //! Plays rows, several at once, and prints each as it ends.
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{panic::AssertUnwindSafe, path::PathBuf, sync::Arc};
 
 use curfew_sandbox::scenario;
 use futures::FutureExt as _;
@@ -9,17 +9,26 @@ use tokio::{sync::Semaphore, task::JoinSet};
 use super::{Row, stage::Stage};
 use crate::site::Site;
 
-/// Returns whether all of them held.
-pub(crate) async fn play_all(rows: Vec<&'static Row>, site: &Arc<Site>, json: bool) -> bool {
+/// Returns whether all of them held. `keep`: where to keep what was said.
+pub(crate) async fn play_all(
+    rows: Vec<&'static Row>,
+    site: &Arc<Site>,
+    json: bool,
+    keep: Option<PathBuf>,
+) -> bool {
     let [containers, virtual_machines] =
         [AT_ONCE, VIRTUAL_AT_ONCE].map(|seats| Arc::new(Semaphore::new(seats)));
     let mut playing = JoinSet::new();
     for row in rows {
         let seats = if row.is_virtual { &virtual_machines } else { &containers };
-        let (seats, stage) = (Arc::clone(seats), Stage::new(row, site));
+        let (seats, stage, keep) = (Arc::clone(seats), Stage::new(row, site), keep.clone());
         playing.spawn(async move {
             let _seat = seats.acquire_owned().await;
-            (row, play(&stage).await)
+            let result = play(&stage).await;
+            if let Some(dir) = keep {
+                stage.keep(&dir);
+            }
+            (row, result)
         });
     }
     let mut held = true;
@@ -45,7 +54,7 @@ async fn play(stage: &Stage) -> scenario::Row {
         Err(_) => scenario::Row::unplayed(name),
     };
     if !result.held {
-        eprintln!("{name}: did not hold. What was said last:\n{}", stage.said());
+        eprintln!("{name}: did not hold. What was said last:\n{}", stage.said(LAST));
     }
     result
 }
@@ -59,6 +68,8 @@ fn line(row: &Row, result: &scenario::Row) -> String {
     format!("{name:27} {by:9} {overshoot:>11} {bound:>5} s  {held:8} {broken}")
 }
 
+/// Lines of a console, as many as a person reads.
+const LAST: usize = 60;
 /// They wait more than they work.
 const AT_ONCE: usize = 10;
 /// They work more than they wait: a processor each.

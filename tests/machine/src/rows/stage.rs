@@ -1,7 +1,8 @@
 //! What a row is played on: a world of its own, and a machine booted in it from its document.
 
 use std::{
-    path::PathBuf,
+    fs,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -86,20 +87,35 @@ impl Stage {
         machine: Machine,
     ) -> Scene<Machine> {
         let machine = Arc::new(machine);
-        self.consoles.lock().unwrap_or_else(PoisonError::into_inner).push((machine.console().clone(), world.log()));
+        self.consoles
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push((machine.console().clone(), world.log()));
         world.bury(&papers, &machine);
         Scene { row: self.row, world, papers, machine, booted: Instant::now() }
     }
 
-    /// The last words of all machines, and of their controllers.
-    pub(super) fn said(&self) -> String {
+    /// The last lines of each machine, and of its controller.
+    pub(super) fn said(&self, lines: usize) -> String {
         let consoles = self.consoles.lock().unwrap_or_else(PoisonError::into_inner);
         let last = |(console, log): &(Console, PathBuf)| {
-            let log = std::fs::read_to_string(log).unwrap_or_default();
-            let from = log.lines().count().saturating_sub(CONTROLLERS_LAST);
-            log.lines().skip(from).fold(console.tail(MACHINES_LAST), |text, line| text + line + "\n")
+            let log = fs::read_to_string(log).unwrap_or_default();
+            let from = log.lines().count().saturating_sub(lines);
+            log.lines().skip(from).fold(console.tail(lines), |text, line| {
+                text + line
+                    + "
+"
+            })
         };
         consoles.iter().map(last).collect()
+    }
+
+    /// Keeps everything that was said.
+    pub(super) fn keep(&self, dir: &Path) {
+        let path = dir.join(format!("{}.console", self.row.name));
+        if let Err(error) = fs::create_dir_all(dir).and_then(|()| fs::write(&path, self.said(usize::MAX))) {
+            eprintln!("{}: cannot be kept: {error}", path.display());
+        }
     }
 }
 
@@ -165,8 +181,5 @@ impl<Machine: Bed> Scene<Machine> {
     }
 }
 
-/// Lines that a person reads.
-const MACHINES_LAST: usize = 60;
-const CONTROLLERS_LAST: usize = 10;
 const LAST_WORDS: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(50);

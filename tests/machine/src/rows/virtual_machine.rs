@@ -9,8 +9,8 @@ use super::{
     stage::{Plan, Scene, Stage},
 };
 use crate::{
-    bed::Bed,
     vm::{Rtc, Vm},
+    world::WorldError,
 };
 
 /// What is left of the API server when the controller is dead.
@@ -47,8 +47,7 @@ impl Scene<Vm> {
             ApiServer::Hangs => self.world.cluster.hang(true),
             ApiServer::Closed => self.world.cluster.stop().await,
         }
-        let deadline =
-            self.world.api.deadline(&self.papers.name).await.map_err(crate::world::WorldError::from)?;
+        let deadline = self.world.api.deadline(&self.papers.name).await.map_err(WorldError::from)?;
         deadline.ok_or(RowError::NoDeadline)
     }
 
@@ -56,14 +55,6 @@ impl Scene<Vm> {
     pub(super) async fn wait_until(&self, at: Timestamp, after: SignedDuration) {
         let left = (at + after).duration_since(crate::clock::now());
         tokio::time::sleep(Duration::try_from(left).unwrap_or_default()).await;
-    }
-
-    /// What the machine says of itself, for the record.
-    pub(super) async fn show(&self, command: &str) {
-        match self.machine.try_run(command).await {
-            Ok(output) => eprintln!("{}: $ {command}\n{}", self.row.name, output.text),
-            Err(error) => crate::report(self.row.name, &error),
-        }
     }
 }
 

@@ -34,8 +34,9 @@ impl Network {
         }
         let [a, b, c, _] = OUTSIDE;
         let hosts = dir.join("dhcp-hosts");
-        let all: String = (2..=254).map(|last| format!("{},{a}.{b}.{c}.{last}\n", hardware(last))).collect();
-        std::fs::write(&hosts, all)?;
+        let all: Vec<String> =
+            (2..=254).map(|last| format!("{},{a}.{b}.{c}.{last}", hardware(last))).collect();
+        std::fs::write(&hosts, all.join("\n"))?;
         let child = Command::new("dnsmasq")
             .args([
                 "--keep-in-foreground",

@@ -28,8 +28,6 @@ pub(crate) enum Command {
     SystemWakeup,
     /// The reset button.
     SystemReset,
-    /// The server is deleted: the machine ends where it stands.
-    Quit,
 }
 
 /// What the machine was seen to do.
@@ -74,7 +72,6 @@ impl Command {
             Self::Cont => "cont",
             Self::SystemWakeup => "system_wakeup",
             Self::SystemReset => "system_reset",
-            Self::Quit => "quit",
         }
     }
 }
