@@ -2,6 +2,7 @@
 
 use std::{
     error::Error,
+    io,
     path::{Path, PathBuf},
     process::{Command, ExitCode},
     sync::Arc,
@@ -40,11 +41,40 @@ pub(crate) struct Cli {
 impl Cli {
     pub(crate) async fn play(self) -> Result<ExitCode, Box<dyn Error>> {
         let agent = self.agent.map_or_else(built, Ok)?;
-        let site = Arc::new(Site::open(&agent, &self.image).await?);
+        let bytes =
+            std::fs::read(&agent).map_err(|source| Unprepared::Agent { path: agent.clone(), source })?;
+        if !is_static(&bytes) {
+            return Err(Unprepared::Dynamic(agent).into());
+        }
+        if !self.image.join("tree.version").exists() {
+            return Err(Unprepared::Image(self.image).into());
+        }
+        let site = Arc::new(Site::open(bytes, &self.image).await?);
         let rows = if self.rows.is_empty() { ROWS.iter().collect() } else { self.rows };
         let held = rows::play_all(rows, &site, self.json, self.keep).await;
         Ok(if held { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
+}
+
+/// What has to be built before.
+#[derive(Debug, thiserror::Error)]
+enum Unprepared {
+    #[error("failed to read the agent {}: `make static` builds it", path.display())]
+    Agent {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("the agent {} needs a loader, which a machine may not have: `make static` builds another", .0.display())]
+    Dynamic(PathBuf),
+    #[error("there is no image in {}: `tests/machine/image/build` makes it", .0.display())]
+    Image(PathBuf),
+}
+
+/// Whether a program names no loader, which it would do within its first page.
+fn is_static(program: &[u8]) -> bool {
+    let head = &program[..program.len().min(4096)];
+    !head.windows(4).any(|bytes| bytes == b"/ld-")
 }
 
 /// A row by its name, with or without `-seen`.

@@ -46,8 +46,8 @@ type Callers = Arc<Mutex<BTreeMap<IpAddr, (Arc<Cloud>, u64)>>>;
 
 impl Site {
     /// Opens it. `image`: what `image/build` made.
-    pub(crate) async fn open(agent: &Path, image: &Path) -> io::Result<Self> {
-        let agent = Bytes::from(tokio::fs::read(agent).await?);
+    pub(crate) async fn open(agent: Vec<u8>, image: &Path) -> io::Result<Self> {
+        let agent = Bytes::from(agent);
         let callers = Callers::default();
         serve((Ipv4Addr::from(OUTSIDE), DEPOT).into(), depot(agent.clone())).await?;
         serve((Ipv4Addr::new(169, 254, 169, 254), 80).into(), metadata(Arc::clone(&callers))).await?;
