@@ -194,6 +194,7 @@ give_up() {
 
 run() {
   lock || { echo "curfew-bootstrap: another run is at work"; exit 75; }
+  trim 2>/dev/null || :
   places
   for entry in $STAGES; do
     stage=${entry%%=*}
@@ -201,6 +202,14 @@ run() {
     if ! is_done; then attempt; fi
   done
   rm -rf "$state/undo" "$state/failed"
+}
+
+# A machine that fails each minute for a month must not fill its disk.
+trim() {
+  if [ -f "$state/log" ] && [ "$(wc -c <"$state/log")" -gt 1048576 ]; then
+    tail -c 262144 "$state/log" >"$state/log.new"
+    mv -f "$state/log.new" "$state/log"
+  fi
 }
 
 lock() {

@@ -91,13 +91,14 @@ try() {
 
 # obtain_once URL TARGET: a secret that is given out once. Only tools that keep the address off their command line.
 obtain_once() {
-  (umask 077 && mkdir -p "${2%/*}")
+  mkdir -p "${2%/*}"
   printf '%s\n' "$1" >"$live/request"
   for attempt in 1 2 4 8 16 30; do
     for tool in curl python3; do
       if have "$tool" && get_by "$tool" "$live/request" "$2.part" >/dev/null 2>&1 && [ -s "$2.part" ]; then
         flush "$2.part"
         mv -f "$2.part" "$2"
+        rm -f "$live/request" "$live/request.curl"
         return 0
       fi
       rm -f "$2.part"

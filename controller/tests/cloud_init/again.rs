@@ -223,3 +223,15 @@ fn whatever_cannot_be_written_it_arms() {
         assert!(text.contains(&format!("ExecStart=/{agent} run")), "{}: {text}", machine.before);
     }
 }
+
+#[test]
+fn a_machine_that_fails_for_a_month_does_not_fill_its_disk() {
+    let bytes = agent("first");
+    let mirror = Mirror::with([("agent", Answer::Bytes(bytes.clone()))]);
+    let Some(machine) = Machine::with("curl") else { return };
+    machine.take(&options(&[mirror.url("agent")], &bytes));
+    machine.write("var/lib/curfew/bootstrap/log", &"then armed failed\n".repeat(100_000), 0o600);
+    assert!(machine.run().succeeded);
+    let log = machine.read("var/lib/curfew/bootstrap/log");
+    assert!(log.len() < 300_000 && log.ends_with("join done\n"), "{}", log.len());
+}

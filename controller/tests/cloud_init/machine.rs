@@ -29,7 +29,7 @@ pub(crate) struct Run {
 }
 
 impl Machine {
-    /// With the basics and `tools`. `None`, and said so, where this machine allows no mount namespace.
+    /// With the basics and `tools`. `None`, and said so, where this machine has not what it takes.
     pub(crate) fn with(tools: &str) -> Option<Self> {
         if !namespaced("true").status().is_ok_and(|status| status.success()) {
             eprintln!("NOT CHECKED: this machine allows no mount namespace");
@@ -66,21 +66,26 @@ impl Machine {
             "root:x:0:0::/root:/bin/sh\n_apt:x:0:0::/nonexistent:/bin/false\n",
             0o644,
         );
-        for tool in BASICS.split_whitespace().chain(tools.split_whitespace()) {
-            machine.give(tool);
+        let mut wanted = BASICS.split_whitespace().chain(tools.split_whitespace());
+        if !wanted.all(|tool| machine.give(tool)) {
+            return None;
         }
         machine.write("usr/bin/systemctl", SYSTEMCTL, 0o755);
         Some(machine)
     }
 
-    fn give(&self, tool: &str) {
+    /// Whether there is such a tool to be given.
+    fn give(&self, tool: &str) -> bool {
         let host =
             ["/usr/bin", "/usr/sbin"].iter().map(|dir| Path::new(dir).join(tool)).find(|path| path.exists());
-        let Some(host) = host else { panic!("this machine has no {tool}, which the test needs") };
         // A chain of links is followed here: below the root it would lead nowhere.
-        let real = fs::canonicalize(&host).unwrap();
-        let target = format!("/host/{}", real.strip_prefix("/usr").unwrap().display());
-        symlink(target, self.path("usr/bin").join(tool)).unwrap();
+        let real = host.and_then(|path| fs::canonicalize(path).ok());
+        let Some(below) = real.as_deref().and_then(|path| path.strip_prefix("/usr").ok()) else {
+            eprintln!("NOT CHECKED: this machine has no {tool} of its own");
+            return false;
+        };
+        symlink(Path::new("/host").join(below), self.path("usr/bin").join(tool)).unwrap();
+        true
     }
 
     pub(crate) fn path(&self, below: &str) -> PathBuf {
@@ -115,20 +120,32 @@ impl Machine {
         document
     }
 
-    /// What cloud-init's last stage starts, with its environment: no HOME, and a PATH that must not count.
+    /// What cloud-init runs early in each boot.
+    pub(crate) fn boot(&self, document: &Document) {
+        let yaml = YamlLoader::load_from_str(&document.text).unwrap().remove(0);
+        self.write("tmp/bootcmd", yaml["bootcmd"][0].as_str().unwrap(), 0o600);
+        let output = self.start_with("/tmp/bootcmd").wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+
     pub(crate) fn start(&self, how: &str) -> Child {
+        self.start_with(&format!("/var/lib/curfew/bootstrap/run {how}"))
+    }
+
+    /// What cloud-init's last stage starts, with its environment: no HOME, and a PATH that must not count.
+    fn start_with(&self, script: &str) -> Child {
         let root = self.dir.path().display();
-        let script = format!(
+        let in_namespace = format!(
             "set -e; cd {root}; mount --bind {root} {root}; cd {root}
              for dir in bin sbin; do mount --bind /usr/$dir host/$dir; done
-             for dir in lib lib64; do mount --rbind /usr/$dir usr/$dir; done
+             for dir in lib lib64; do [ ! -d /usr/$dir ] || mount --rbind /usr/$dir usr/$dir; done
              mount --rbind /proc proc
              for device in null full urandom; do mount --bind /dev/$device dev/$device; done
              {}
-             exec chroot . /bin/sh /var/lib/curfew/bootstrap/run {how}",
+             exec chroot . /bin/sh {script}",
             self.before
         );
-        let mut command = namespaced(&script);
+        let mut command = namespaced(&in_namespace);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         command.env_clear().env("PATH", "/nowhere").spawn().unwrap()
     }

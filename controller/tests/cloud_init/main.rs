@@ -5,6 +5,7 @@
 mod again;
 mod delivery;
 mod elsewhere;
+mod joining;
 mod machine;
 mod mirror;
 mod rendering;
