@@ -42,30 +42,32 @@ ip netns exec cloud python3 -m http.server --bind :: 80 >/dev/null 2>&1 &
 service=$!
 trap 'kill $service' EXIT
 
+# Asks as this user, and says of each address whether it answered.
 cat >/run/ask.py <<'PY'
 import os, socket, sys
-family, _, _, _, to = socket.getaddrinfo(sys.argv[2], 80, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)[0]
-os.setuid(int(sys.argv[1]))
-connection = socket.socket(family)
-connection.settimeout(3)
-try:
-    connection.connect(to)
-    connection.sendall(b"GET / HTTP/1.0\r\n\r\n")
-    print("yes" if connection.recv(16).startswith(b"HTTP/") else "no")
-except OSError:
-    print("no")
+when, who, user, *addresses = sys.argv[1:]
+kind = dict(type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+found = [socket.getaddrinfo(address, 80, **kind)[0] for address in addresses]
+os.setuid(int(user))
+for address, (family, *_, to) in zip(addresses, found):
+    connection = socket.socket(family)
+    connection.settimeout(3)
+    try:
+        connection.connect(to)
+        connection.sendall(b"GET / HTTP/1.0\r\n\r\n")
+        answered = connection.recv(16).startswith(b"HTTP/")
+    except OSError:
+        answered = False
+    print(when, who, address, "yes" if answered else "no")
 PY
-ask() { python3 /run/ask.py "$@"; }
-until [ "$(ask 0 10.1.0.2)" = yes ]; do sleep 0.1; done
+here="169.254.169.254 fd00:ec2::254 fe80::a9fe:a9fe%to-cloud 10.1.0.2"
+until python3 /run/ask.py x x 0 10.1.0.2 | grep -q yes; do sleep 0.1; done
 
+# shellcheck disable=SC2086 # addresses are words
 look() {
-	for address in 169.254.169.254 fd00:ec2::254 10.1.0.2 fd01::2; do
-		echo "$1 pod $address $(ip netns exec pod python3 /run/ask.py 0 "$address")"
-	done
-	for address in 169.254.169.254 fd00:ec2::254 fe80::a9fe:a9fe%to-cloud 10.1.0.2; do
-		echo "$1 root $address $(ask 0 "$address")"
-		echo "$1 nobody $address $(ask 65534 "$address")"
-	done
+	ip netns exec pod python3 /run/ask.py "$1" pod 0 169.254.169.254 fd00:ec2::254 10.1.0.2 fd01::2
+	python3 /run/ask.py "$1" root 0 $here
+	python3 /run/ask.py "$1" nobody 65534 $here
 }
 
 load() { nft -f /etc/curfew/metadata-guard.nft; }

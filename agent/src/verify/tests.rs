@@ -66,7 +66,10 @@ fn a_good_image_passes() {
 #[test]
 fn each_fault_has_its_own_exit_code() {
     type Break = fn(&Path);
-    let breaks: [(u8, Break); 20] = [
+    let breaks: [(u8, Break); 21] = [
+        (10, |root| {
+            put(root, &format!("{UNITS}/curfew-agent.service"), "ExecStart=/opt/bin/curfew-agent run");
+        }),
         (10, |root| fs::remove_file(root.join(AGENT)).unwrap()),
         (10, |root| agent(root, "#!/bin/sh")),
         (10, |root| agent(root, &elf(machine(), 1)[..60])),
