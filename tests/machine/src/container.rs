@@ -184,7 +184,7 @@ fn furnish(spec: &Spec, root: &Path) -> io::Result<()> {
         ("var/lib/cloud/seed/nocloud/user-data", user_data),
         ("var/lib/cloud/seed/nocloud/meta-data", &format!("instance-id: {name}\nlocal-hostname: {name}\n")),
         // Without it cloud-init looks elsewhere, for ten seconds.
-        ("var/lib/cloud/seed/nocloud/vendor-data", "#cloud-config\n"),
+        ("var/lib/cloud/seed/nocloud/vendor-data", "#cloud-config\n{}\n"),
         (
             "etc/cloud/cloud.cfg.d/99-container.cfg",
             "datasource_list: [NoCloud]\nnetwork: {config: disabled}\n",

@@ -33,8 +33,6 @@ pub(crate) struct Order {
     pub(crate) files: Vec<Extra>,
     /// How long all attempts to fetch may take together.
     pub(crate) fetch_within: SignedDuration,
-    /// Whether the machine joins although it could not be armed.
-    pub(crate) join_unarmed: bool,
 }
 
 /// Why there is no document.
@@ -74,7 +72,7 @@ pub(crate) fn render(agent: &[u8], order: Order) -> Result<String, DocumentError
         transient_units: false,
         private_network: None,
         metadata_guard: true,
-        join_unarmed: order.join_unarmed,
+        join_unarmed: false,
         patience: Patience { download: order.fetch_within, ..Patience::default() },
     };
     Ok(cloud_init::render(&options)?.text)

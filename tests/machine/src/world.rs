@@ -52,8 +52,6 @@ pub(crate) struct Papers {
     pub(crate) name: String,
     /// The server's id.
     pub(crate) id: u64,
-    /// The machine's address.
-    pub(crate) address: Ipv4Addr,
     /// The agent's token.
     pub(crate) token: String,
     /// What else the machine must be given: the backstop's token, the kubelet's credential, the authority.
@@ -90,7 +88,7 @@ impl World {
             secret("/etc/kubernetes/kubelet.conf", kubeconfig),
             Extra::new(PROVIDER_CA, "0644", self.cluster.authority()),
         ];
-        Ok(Papers { name: name.into(), id, address, token: token(AGENT), files })
+        Ok(Papers { name: name.into(), id, token: token(AGENT), files })
     }
 
     /// The agent's options for this world, as lines of its environment file.
@@ -127,7 +125,7 @@ impl World {
         command
             .args(["run", "--admin-address", "off", "--kubeconfig"])
             .arg(self.api.controller_kubeconfig()?);
-        let controller = Process::start(command, &self.dir.join("controller.log"))?;
+        let controller = Process::start(command, &self.log())?;
         *self.controller.lock().unwrap_or_else(PoisonError::into_inner) = Some(controller);
         Ok(())
     }
@@ -175,9 +173,9 @@ impl World {
         Ok(Some(Gone { at, by, deadline }))
     }
 
-    /// What the controller logged.
-    pub(crate) fn log(&self) -> String {
-        std::fs::read_to_string(self.dir.join("controller.log")).unwrap_or_default()
+    /// Where the controller logs.
+    pub(crate) fn log(&self) -> PathBuf {
+        self.dir.join("controller.log")
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -26,7 +26,7 @@ use crate::{
 pub(crate) struct Stage {
     pub(super) row: &'static Row,
     pub(super) site: Arc<Site>,
-    consoles: Mutex<Vec<Console>>,
+    consoles: Mutex<Vec<(Console, PathBuf)>>,
 }
 
 /// How a row's machine differs from the usual.
@@ -72,7 +72,6 @@ impl Stage {
             token: plan.has_token.then(|| papers.token.clone()),
             files: [papers.files.clone(), (plan.files)(papers.id)].concat(),
             fetch_within: plan.fetch_within,
-            join_unarmed: false,
         };
         let user_data = document::render(&self.site.agent, order)?;
         world.cloud.set_user_data(papers.id, &user_data);
@@ -88,23 +87,35 @@ impl Stage {
         machine: Machine,
     ) -> Scene<Machine> {
         let machine = Arc::new(machine);
-        self.consoles.lock().unwrap_or_else(PoisonError::into_inner).push(machine.console().clone());
+        self.consoles
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push((machine.console().clone(), world.log()));
         world.bury(&papers, &machine);
         Scene { row: self.row, world, papers, machine, booted: Instant::now() }
     }
 
-    /// The last lines of each machine.
-    pub(super) fn said(&self, lines: usize) -> String {
-        let consoles = self.consoles.lock().unwrap_or_else(PoisonError::into_inner);
-        consoles.iter().map(|console| console.tail(lines)).collect()
+    /// The last words of all machines, and of their controllers.
+    pub(super) fn said_last(&self) -> String {
+        self.said(MACHINES_LAST, CONTROLLERS_LAST)
     }
 
     /// Keeps everything that was said.
     pub(super) fn keep(&self, dir: &Path) {
-        let path = dir.join(format!("{}.console", self.row.name));
-        if let Err(error) = fs::create_dir_all(dir).and_then(|()| fs::write(&path, self.said(usize::MAX))) {
+        let (path, all) = (dir.join(format!("{}.console", self.row.name)), self.said(usize::MAX, usize::MAX));
+        if let Err(error) = fs::create_dir_all(dir).and_then(|()| fs::write(&path, all)) {
             eprintln!("{}: cannot be kept: {error}", path.display());
         }
+    }
+
+    fn said(&self, machines: usize, controllers: usize) -> String {
+        let consoles = self.consoles.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = |(console, log): &(Console, PathBuf)| {
+            let log = fs::read_to_string(log).unwrap_or_default();
+            let from = log.lines().count().saturating_sub(controllers);
+            log.lines().skip(from).fold(console.tail(machines), |text, line| text + line + "\n")
+        };
+        consoles.iter().map(last).collect()
     }
 }
 
@@ -170,5 +181,8 @@ impl<Machine: Bed> Scene<Machine> {
     }
 }
 
+/// Lines that a person reads.
+const MACHINES_LAST: usize = 60;
+const CONTROLLERS_LAST: usize = 10;
 const LAST_WORDS: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(50);

@@ -34,7 +34,8 @@ impl Network {
         }
         let [a, b, c, _] = OUTSIDE;
         let hosts = dir.join("dhcp-hosts");
-        let all: Vec<String> = (2..=254).map(|last| format!("{},{a}.{b}.{c}.{last}", hardware(last))).collect();
+        let all: Vec<String> =
+            (2..=254).map(|last| format!("{},{a}.{b}.{c}.{last}", hardware(last))).collect();
         std::fs::write(&hosts, all.join("\n"))?;
         let child = Command::new("dnsmasq")
             .args([
