@@ -54,7 +54,7 @@ async fn play(stage: &Stage) -> scenario::Row {
         Err(_) => scenario::Row::unplayed(name),
     };
     if !result.held {
-        eprintln!("{name}: did not hold. What was said last:\n{}", stage.said(LAST));
+        eprintln!("{name}: did not hold. What was said last:\n{}", stage.said_last());
     }
     result
 }
@@ -68,8 +68,6 @@ fn line(row: &Row, result: &scenario::Row) -> String {
     format!("{name:27} {by:9} {overshoot:>11} {bound:>5} s  {held:8} {broken}")
 }
 
-/// Lines of a console, as many as a person reads.
-const LAST: usize = 60;
 /// They wait more than they work.
 const AT_ONCE: usize = 10;
 /// They work more than they wait: a processor each.

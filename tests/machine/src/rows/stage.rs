@@ -95,27 +95,27 @@ impl Stage {
         Scene { row: self.row, world, papers, machine, booted: Instant::now() }
     }
 
-    /// The last lines of each machine, and of its controller.
-    pub(super) fn said(&self, lines: usize) -> String {
-        let consoles = self.consoles.lock().unwrap_or_else(PoisonError::into_inner);
-        let last = |(console, log): &(Console, PathBuf)| {
-            let log = fs::read_to_string(log).unwrap_or_default();
-            let from = log.lines().count().saturating_sub(lines);
-            log.lines().skip(from).fold(console.tail(lines), |text, line| {
-                text + line
-                    + "
-"
-            })
-        };
-        consoles.iter().map(last).collect()
+    /// The last words of all machines, and of their controllers.
+    pub(super) fn said_last(&self) -> String {
+        self.said(MACHINES_LAST, CONTROLLERS_LAST)
     }
 
     /// Keeps everything that was said.
     pub(super) fn keep(&self, dir: &Path) {
-        let path = dir.join(format!("{}.console", self.row.name));
-        if let Err(error) = fs::create_dir_all(dir).and_then(|()| fs::write(&path, self.said(usize::MAX))) {
+        let (path, all) = (dir.join(format!("{}.console", self.row.name)), self.said(usize::MAX, usize::MAX));
+        if let Err(error) = fs::create_dir_all(dir).and_then(|()| fs::write(&path, all)) {
             eprintln!("{}: cannot be kept: {error}", path.display());
         }
+    }
+
+    fn said(&self, machines: usize, controllers: usize) -> String {
+        let consoles = self.consoles.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = |(console, log): &(Console, PathBuf)| {
+            let log = fs::read_to_string(log).unwrap_or_default();
+            let from = log.lines().count().saturating_sub(controllers);
+            log.lines().skip(from).fold(console.tail(machines), |text, line| text + line + "\n")
+        };
+        consoles.iter().map(last).collect()
     }
 }
 
@@ -181,5 +181,8 @@ impl<Machine: Bed> Scene<Machine> {
     }
 }
 
+/// Lines that a person reads.
+const MACHINES_LAST: usize = 60;
+const CONTROLLERS_LAST: usize = 10;
 const LAST_WORDS: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(50);
