@@ -1,9 +1,8 @@
 //! Plays rows, several at once, and prints each as it ends.
 
-use std::{panic::AssertUnwindSafe, path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc};
 
 use curfew_sandbox::scenario;
-use futures::FutureExt as _;
 use tokio::{sync::Semaphore, task::JoinSet};
 
 use super::{Row, stage::Stage};
@@ -33,7 +32,11 @@ pub(crate) async fn play_all(
     }
     let mut held = true;
     while let Some(ended) = playing.join_next().await {
-        let Ok((row, result)) = ended else { return false };
+        // One that panicked; it has been said why.
+        let Ok((row, result)) = ended else {
+            held = false;
+            continue;
+        };
         held &= result.held;
         println!("{}", if json { result.json() } else { line(row, &result) });
     }
@@ -43,16 +46,10 @@ pub(crate) async fn play_all(
 /// Whatever comes of it: a promise that was not seen to be kept is not kept.
 async fn play(stage: &Stage) -> scenario::Row {
     let Row { name, play, .. } = stage.row;
-    // A row that panics is one that did not hold, not the end of the others.
-    let played = AssertUnwindSafe(play(stage)).catch_unwind().await;
-    let result = match played {
-        Ok(Ok(result)) => result,
-        Ok(Err(error)) => {
-            crate::report(name, &error);
-            scenario::Row::unplayed(name)
-        }
-        Err(_) => scenario::Row::unplayed(name),
-    };
+    let result = play(stage).await.unwrap_or_else(|error| {
+        crate::report(name, &error);
+        scenario::Row::unplayed(name)
+    });
     if !result.held {
         eprintln!("{name}: did not hold. What was said last:\n{}", stage.said_last());
     }
