@@ -73,6 +73,8 @@ pub(crate) fn furnish() -> Result<(), Unfurnished> {
         "umount --lazy /sys/fs/cgroup",
         "mount -t cgroup2 none /sys/fs/cgroup",
         &format!("mkdir {}", groups().display()),
+        // What is kept in memory goes with us.
+        "mount -t tmpfs -o mode=1777 none /dev/shm",
         "ip link set lo up",
         // An address of its own: else it takes one of its ports', and loses it, and with it its neighbours, when a
         // machine ends.

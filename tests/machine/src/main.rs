@@ -51,7 +51,15 @@ fn play(cli: args::Cli) -> Result<ExitCode, Box<dyn Error>> {
     // Refused only if one is installed already.
     drop(rustls::crypto::ring::default_provider().install_default());
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let exit = runtime.block_on(cli.play());
+    let exit = runtime.block_on(async {
+        let interrupted = curfew_sandbox::interrupted();
+        tokio::select! {
+            result = cli.play() => result,
+            () = interrupted => Ok(ExitCode::from(130)),
+        }
+    });
+    // Ends what is still played, and with it the machines.
+    drop(runtime);
     enclosure::leave();
     exit
 }
