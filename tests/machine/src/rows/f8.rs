@@ -20,8 +20,11 @@ pub(super) struct Loss {
     command: &'static str,
 }
 
-pub(super) const FULL: Loss =
-    Loss { command: "dd if=/dev/zero of=/var/filled bs=64k 2>/dev/null; ! echo full >/var/more 2>/dev/null" };
+/// Neither bytes nor names.
+pub(super) const FULL: Loss = Loss {
+    command: "dd if=/dev/zero of=/var/filled bs=64k 2>/dev/null; n=0; while true >/var/filled.$n; do n=$((n + 1)); done 2>/dev/null; \
+              ! mkdir /var/more 2>/dev/null",
+};
 
 pub(super) const READ_ONLY: Loss = Loss {
     command: "journalctl --relinquish-var; mount -o remount,ro /var && ! touch /var/lib/curfew/x 2>/dev/null",
@@ -59,8 +62,9 @@ pub(super) async fn play(stage: &Stage, loss: &Loss) -> Played {
 fn var_of_its_own(root: &Path) -> io::Result<()> {
     let var = root.join("var");
     let copy = root.join("mnt");
-    let mount =
-        |at: &Path| succeed(Command::new("mount").args(["-t", "tmpfs", "-o", "size=64m", "var"]).arg(at));
+    let mount = |at: &Path| {
+        succeed(Command::new("mount").args(["-t", "tmpfs", "-o", "size=64m,nr_inodes=6k", "var"]).arg(at))
+    };
     mount(&copy)?;
     succeed(Command::new("cp").arg("-a").arg(var.join(".")).arg(&copy))?;
     succeed(Command::new("mount").arg("--move").args([&copy, &var]))
