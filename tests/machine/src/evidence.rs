@@ -18,7 +18,10 @@ pub(crate) enum Verdict {
 /// `deleter`: the holder of the token of the accepted DELETE; `at`: when it was accepted.
 pub(crate) fn agree(console: &[Line], deleter: &str, at: Timestamp) -> Verdict {
     let said = format!("curfew-{deleter}[");
-    let firing = console.iter().filter(|line| line.text.contains(&said) && line.text.contains(FIRING));
+    let is_it = |line: &&Line| {
+        line.text.contains(&said) && [FIRING, ACCEPTED].iter().any(|text| line.text.contains(text))
+    };
+    let firing = console.iter().filter(is_it);
     let before = firing.map(|line| at.duration_since(line.at)).min_by_key(|before| before.abs());
     match before {
         None => Verdict::Silent,
@@ -27,8 +30,10 @@ pub(crate) fn agree(console: &[Line], deleter: &str, at: Timestamp) -> Verdict {
     }
 }
 
-/// What agent and backstop log at that moment.
+/// What agent and backstop log when they begin.
 const FIRING: &str = "firing: this machine deletes itself";
+/// And when they were heard, which may be later, and may not get out any more.
+const ACCEPTED: &str = "the provider accepted the deletion";
 /// From the line, through journal and console, and from the request to its acceptance, on a loaded machine.
 const TOLERANCE: SignedDuration = SignedDuration::from_secs(5);
 
@@ -55,6 +60,12 @@ mod tests {
         let early = SignedDuration::from_secs(60);
         assert_eq!(agree(&console, "agent", at(160)), Verdict::AnotherTime(early));
         assert_eq!(agree(&console, "agent", at(40)), Verdict::AnotherTime(-early));
+    }
+
+    #[test]
+    fn an_attempt_that_was_heard_late_counts_when_it_was_heard() {
+        let heard = said(130, "curfew-agent[123]: the provider accepted the deletion round=3");
+        assert_eq!(agree(&[said(100, LINE), heard], "agent", at(130)), Verdict::Agree);
     }
 
     #[test]

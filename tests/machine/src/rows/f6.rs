@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 
 use super::{
     Played, RowError, Stage,
-    virtual_machine::{ApiServer, bound},
+    virtual_machine::{ApiServer, ON_TIME, bound},
 };
 use crate::{bed::Bed, clock, vm::Rtc};
 
@@ -40,7 +40,8 @@ pub(super) async fn play(stage: &Stage, end: End) -> Played {
     }
     let network = scene.machine.console().says(NETWORK, began, BACK_WITHIN).await;
     let network = network.ok_or(RowError::Unsaid(NETWORK))?;
-    scene.ends(Layer::Agent, DEADLINE_WITHIN, bound(deadline, network, THEN)).await
+    let bound = bound(deadline, network, THEN).max(ON_TIME + HARDWARE_CLOCK);
+    scene.ends(Layer::Agent, DEADLINE_WITHIN, bound).await
 }
 
 /// What `systemd-networkd` says when there is an address.
@@ -48,4 +49,6 @@ const NETWORK: &str = "eth0: DHCPv4 address";
 const BACK_WITHIN: Duration = Duration::from_secs(150);
 /// The Node is read for 10 s before a remembered deadline is acted upon.
 const THEN: SignedDuration = SignedDuration::from_secs(15);
+/// Its clock was set at boot from the hardware's, which tells whole seconds. It waits that second out, to be never early.
+const HARDWARE_CLOCK: Duration = Duration::from_secs(1);
 const DEADLINE_WITHIN: Duration = Duration::from_mins(2);

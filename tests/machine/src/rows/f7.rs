@@ -47,5 +47,5 @@ const AWAKE: SignedDuration = SignedDuration::from_secs(15);
 /// A step of cluster time is believed when answers have confirmed it for a minute. They come with each heartbeat: here
 /// each second, on a machine in use each 30 s, which makes 2 min.
 const TOLD: SignedDuration = SignedDuration::from_secs(66);
-const LOOSE: SignedDuration = SignedDuration::from_secs(1);
+const LOOSE: SignedDuration = SignedDuration::from_secs(2);
 const FIRES_WITHIN: Duration = Duration::from_mins(2);

@@ -32,6 +32,8 @@ impl Stage {
         let machine = Vm::boot(&spec, papers.id, rtc, &self.site).await?;
         let scene = self.scene(world, papers, machine);
         scene.armed().await?;
+        // What the bootstrap does after arming, it would do in the middle of what the row does.
+        scene.says("curfew-bootstrap: join done", BOOTSTRAP_ENDS_WITHIN).await?;
         Ok(scene)
     }
 }
@@ -64,8 +66,10 @@ pub(super) fn bound(deadline: Timestamp, able: Timestamp, then: SignedDuration) 
     Duration::try_from(latest).unwrap_or_default().max(ON_TIME)
 }
 
-/// What a machine that lacks nothing may be late.
-pub(super) const ON_TIME: Duration = Duration::from_secs(1);
+/// What a machine that lacks nothing may be late: the second that is promised, and another for what emulation adds on a
+/// machine under load. A handshake alone, milliseconds elsewhere, was seen to take 0.7 s.
+pub(super) const ON_TIME: Duration = Duration::from_secs(2);
+const BOOTSTRAP_ENDS_WITHIN: Duration = Duration::from_mins(2);
 const RENEWED_EVERY: Duration = Duration::from_secs(10);
 /// A renewal is on the Node, and the machine's watch has delivered it.
 const LEARNT_WITHIN: Duration = Duration::from_secs(2);
