@@ -98,6 +98,10 @@ fn killed_anywhere_and_run_again_it_ends_the_same() {
         machine.write("seen/kill-at", &format!("{at}\n"), 0o644);
         let killed = machine.start("").wait_with_output().unwrap();
         assert_eq!(killed.status.signal(), Some(9), "moment {at} of {moments}");
+        let after = whole.state(false);
+        let is_placed = |line: &&String| line.starts_with("etc/") && !line.contains("/.curfew-part");
+        let half = machine.state(false).into_iter().find(|line| is_placed(&line) && !after.contains(line));
+        assert_eq!(half, None, "moment {at} of {moments}: half a file");
         machine.write("seen/kill-at", "0\n", 0o644);
         let run = machine.run();
         assert!(run.succeeded, "moment {at} of {moments}: {}", run.said);

@@ -31,7 +31,7 @@ fn a_kubelet_of_the_image_is_held_until_the_machine_is_armed() {
     let document = machine.take(&options(&[mirror.url("agent")], &bytes));
     machine.boot(&document);
     let hold = "run/systemd/system/kubelet.service.d/curfew-hold.conf";
-    assert!(machine.read(hold).contains("ConditionPathExists=/run/curfew-bootstrap/armed"));
+    assert!(machine.read(hold).contains("[Unit]\nConditionPathExists=/run/curfew-bootstrap/armed"));
     assert!(machine.read("seen/systemctl").contains("stop --no-block kubelet.service"));
 
     assert!(!machine.run().succeeded);
