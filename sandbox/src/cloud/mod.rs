@@ -46,10 +46,7 @@ pub use self::server::{Public, Server, Status};
 pub use self::state::{Kill, Settings};
 pub use self::token::{Access, Caller, Project};
 
-use self::create::Order;
-use self::door::Door;
-use self::serve::Shared;
-use self::state::State;
+use self::{create::Order, door::Door, serve::Shared, state::State};
 
 /// How to start.
 #[derive(Clone, Debug)]
@@ -215,7 +212,7 @@ impl Cloud {
         self.change(id, |server| server.labels = labels);
     }
 
-    /// Replaces what the metadata service serves as user-data: what a create call would have carried.
+    /// What metadata serves as user-data: what a create call would have carried.
     pub fn set_user_data(&self, id: u64, user_data: &str) {
         self.change(id, |server| server.user_data = Some(user_data.into()));
     }
