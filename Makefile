@@ -2,7 +2,7 @@
 MUSL := x86_64-unknown-linux-musl
 STATIC := target/$(MUSL)/release/curfew-agent
 
-.PHONY: help check lint test doc deny static sandbox bench-agent clients
+.PHONY: help check lint test doc deny static sandbox machine bench-agent clients
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -27,6 +27,10 @@ static: ## the static agent, and proof that it is static and small
 
 sandbox: ## every row of the failure matrix that needs no real machine
 	cargo run --release --locked -p sandbox -- --all
+
+machine: static ## every row that needs a real machine: containers and virtual machines (root, Debian)
+	@if [ "$$(id -u)" = 0 ]; then tests/machine/prepare && tests/machine/image/build; fi
+	cargo run --release --locked -p curfew-machine -- --agent $$(.ci/static --print) $(ROWS)
 
 bench-agent: static ## the agent's figures
 	cargo run --release --locked -p sandbox -- bench-agent --agent $$(.ci/static --print)

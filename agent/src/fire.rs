@@ -136,6 +136,8 @@ fn next(result: &Result<Outcome, Misfire>) -> Next {
     match result {
         Ok(Outcome::Locked | Outcome::Protected) => Next::WhenUnlocked,
         Err(Misfire::Refused(Unproven::NoConsent(_))) => Next::After(REFUSED_DELAY),
+        // After a boot or a resume the network comes later than we do. Nobody was asked, so nobody is spared by waiting.
+        Err(Misfire::Http(error)) if error.is_unreachable() => Next::After(FIRST_DELAY),
         Ok(Outcome::Retry { after: Some(asked) }) => {
             Next::After((*asked).clamp(SHORTEST_WAIT, LONGEST_DELAY))
         }

@@ -7,6 +7,7 @@ pub mod work;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use jiff::Timestamp;
@@ -22,7 +23,7 @@ pub use real::{Real, RealError};
 /// One of the two.
 pub enum Api {
     /// The double.
-    Loopback(Box<Cluster>),
+    Loopback(Arc<Cluster>),
     /// Somebody's cluster.
     Real(Box<Real>),
 }
@@ -50,9 +51,13 @@ pub struct Shown {
 impl Api {
     /// A loopback cluster that knows `CapacityLease`s, with its files below `dir`.
     pub async fn loopback(dir: &Path) -> Result<Self, ApiError> {
-        let definition = serde_json::to_value(CapacityLease::crd()).unwrap_or_default();
-        let options = Options { definitions: vec![definition], ..Options::new(dir) };
-        Ok(Self::Loopback(Box::new(Cluster::start(options).await?)))
+        Ok(Self::Loopback(Arc::new(Self::cluster(Options::new(dir)).await?)))
+    }
+
+    /// A cluster started with `options` that knows `CapacityLease`s besides.
+    pub async fn cluster(mut options: Options) -> Result<Cluster, ClusterError> {
+        options.definitions.push(serde_json::to_value(CapacityLease::crd()).unwrap_or_default());
+        Cluster::start(options).await
     }
 
     /// The API server of `kubeconfig`, in which the CRD is applied.

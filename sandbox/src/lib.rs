@@ -65,8 +65,9 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     })
 }
 
-/// By a person, a supervisor, or a terminal that was closed. From this call on, not from its first poll.
-fn interrupted() -> impl Future<Output = ()> {
+/// By a person, a supervisor, or a terminal that was closed. From this call on, not from its first poll. Must be called
+/// within a tokio runtime.
+pub fn interrupted() -> impl Future<Output = ()> {
     let signals = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
     async move {
         let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = signals else {

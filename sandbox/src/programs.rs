@@ -94,8 +94,9 @@ impl Programs {
     }
 }
 
-/// Becomes another program if `args` ask for it.
-pub(crate) fn become_other(args: &[OsString]) -> Option<ExitCode> {
+/// Becomes another program if `args`, as `main` gets them, ask for it. To be asked before anything else is done.
+#[must_use]
+pub fn become_other(args: &[OsString]) -> Option<ExitCode> {
     match args.get(1).and_then(|word| word.to_str()) {
         Some(AGENT) => Some(curfew_agent::main(args[1..].iter().cloned())),
         Some(CONTROLLER) => Some(curfew_controller::run_from(args[1..].iter().cloned())),

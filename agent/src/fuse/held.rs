@@ -36,7 +36,7 @@ impl Held {
     /// A deadline out of another boot's ledger: its instant is not known in this boot until cluster time is.
     #[must_use]
     pub fn remembered(deadline: Wall, offset: Offset) -> Self {
-        Self { deadline, fires: deadline.at(offset), earliest: None, respite: false }
+        Self { deadline, fires: unsure(deadline, offset), earliest: None, respite: false }
     }
 
     /// The same deadline after cluster time has changed. On unauthenticated time (`authenticated` is false) nothing
@@ -46,14 +46,24 @@ impl Held {
         if self.respite {
             return self;
         }
-        let at = self.deadline.at(offset);
         if !authenticated {
-            return Self { fires: at, ..self };
+            return Self { fires: unsure(self.deadline, offset), ..self };
         }
+        let at = self.deadline.at(offset);
         let earliest = self.earliest.map_or(at, |earliest| earliest.min(at));
         Self { fires: at.min(earliest.plus(LATER_AT_MOST)), earliest: Some(earliest), ..self }
     }
 }
+
+/// By the machine's own clock alone: after a boot that was set from a hardware clock of whole seconds. It fails towards
+/// a second of bill.
+fn unsure(deadline: Wall, offset: Offset) -> Boot {
+    deadline.at(offset).plus(HARDWARE_CLOCK)
+}
+
+/// What a clock may be ahead that was set from the hardware's. Linux takes the middle of the second, systems that count
+/// in whole ones its end.
+const HARDWARE_CLOCK: Span = Span::from_millis(1_000);
 
 /// How much later the same deadline may move in all.
 pub const LATER_AT_MOST: Span = Span::from_millis(2_000);
@@ -76,6 +86,20 @@ mod tests {
         let held = Held::learnt(Wall::from_millis(100_000), offset(200_000), now);
         assert_eq!(held.fires, now.plus(RESPITE));
         assert_eq!(held.adjusted(offset(0), true), held, "and no clock moves that minute");
+    }
+
+    #[test]
+    fn by_its_own_clock_alone_a_machine_waits_out_the_second_its_hardware_clock_may_be_ahead() {
+        let deadline = Wall::from_millis(100_000);
+        let held = Held::remembered(deadline, offset(0));
+        assert_eq!(held.fires, deadline.at(offset(0)).plus(Span::from_secs(1)));
+        let held = held.adjusted(offset(400), false);
+        assert_eq!(held.fires, deadline.at(offset(400)).plus(Span::from_secs(1)), "it follows the guess");
+        assert_eq!(
+            held.adjusted(offset(0), true).fires,
+            deadline.at(offset(0)),
+            "told the time, it is exact"
+        );
     }
 
     proptest! {

@@ -72,6 +72,17 @@ pub enum SetupError {
 }
 
 impl HttpError {
+    /// Whether this machine has no way to the other: nothing left it, and nobody was asked.
+    #[must_use]
+    pub fn is_unreachable(&self) -> bool {
+        let Self::Connect { source, .. } = self else { return false };
+        let mut causes =
+            std::iter::successors(Some(source as &(dyn Error + 'static)), |cause| (*cause).source());
+        let unreachable = [io::ErrorKind::NetworkUnreachable, io::ErrorKind::HostUnreachable];
+        causes
+            .any(|cause| cause.downcast_ref::<io::Error>().is_some_and(|io| unreachable.contains(&io.kind())))
+    }
+
     pub(crate) fn from_reqwest(host: &str, error: reqwest::Error) -> Self {
         let host = host.to_owned();
         let source = error.without_url();

@@ -3,7 +3,7 @@
 //! Knows nothing of calls.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,11 +40,11 @@ pub(crate) struct Door {
 impl Door {
     /// Port 0 takes a free one.
     pub(crate) async fn open(
-        port: u16,
+        address: SocketAddr,
         tls: Option<Arc<ServerConfig>>,
         shared: Arc<Shared>,
     ) -> io::Result<Self> {
-        let reserve = bind((Ipv4Addr::LOCALHOST, port).into())?;
+        let reserve = bind(address)?;
         let door = Self {
             address: reserve.local_addr()?,
             _reserve: reserve,
@@ -89,7 +89,7 @@ impl Drop for Door {
 }
 
 fn bind(address: SocketAddr) -> io::Result<TcpSocket> {
-    let socket = TcpSocket::new_v4()?;
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     Ok(socket)

@@ -53,5 +53,15 @@ fn document(server: &Server) -> String {
         "public-keys",
     ];
     let line = |name: &str| format!("{name}: {}", field(server, name).unwrap_or_default());
-    names.map(line).join("\n") + "\n"
+    names.map(line).join("\n") + "\n" + NETWORK
 }
+
+/// What cloud-init sets up at each boot. The real one names the card by its hardware address as well.
+const NETWORK: &str = "network-config:
+  version: 1
+  config:
+  - type: physical
+    name: eth0
+    subnets:
+    - type: dhcp4
+";

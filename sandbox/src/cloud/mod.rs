@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Everything from `desk` on is pure. What is not supported is refused as the provider would; nothing is ever
-//! quietly accepted. It opens no port but on 127.0.0.1, and its tokens guard nothing.
+//! quietly accepted. It opens ports on 127.0.0.1 unless told another address, and its tokens guard nothing.
 
 mod catalogue;
 mod create;
@@ -30,6 +30,7 @@ mod token;
 mod tests;
 
 use std::io;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,20 +46,25 @@ pub use self::server::{Public, Server, Status};
 pub use self::state::{Kill, Settings};
 pub use self::token::{Access, Caller, Project};
 
-use self::create::Order;
-use self::door::Door;
-use self::serve::Shared;
-use self::state::State;
+use self::{create::Order, door::Door, serve::Shared, state::State};
 
 /// How to start.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Options {
+    /// Where it listens: 127.0.0.1, unless machines in network namespaces of their own must reach it.
+    pub listen: IpAddr,
     /// Port of the plain HTTP API; 0 takes a free one.
     pub port: u16,
     /// Serves the API on a second port over TLS with this; HTTP/1.1 only, so it must offer no other protocol.
     pub tls: Option<Arc<ServerConfig>>,
     /// Can be changed later by [`Cloud::configure`].
     pub settings: Settings,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { listen: Ipv4Addr::LOCALHOST.into(), port: 0, tls: None, settings: Settings::default() }
+    }
 }
 
 /// A server that simply exists and runs, without a create call.
@@ -94,20 +100,21 @@ pub struct Cloud {
 }
 
 impl Cloud {
-    /// Opens the ports on 127.0.0.1. Must be called within a tokio runtime. Fails if the given port is taken.
+    /// Opens the ports. Must be called within a tokio runtime. Fails if the given port is taken.
     pub async fn start(options: Options) -> io::Result<Self> {
         let shared = Arc::new(Shared::default());
         shared.with(|state, _| state.settings = options.settings);
-        let http = Door::open(options.port, None, Arc::clone(&shared)).await?;
-        let metadata = Door::open(0, None, Arc::clone(&shared)).await?;
+        let at = |port| (options.listen, port).into();
+        let http = Door::open(at(options.port), None, Arc::clone(&shared)).await?;
+        let metadata = Door::open(at(0), None, Arc::clone(&shared)).await?;
         let https = match options.tls {
-            Some(tls) => Some(Door::open(0, Some(tls), Arc::clone(&shared)).await?),
+            Some(tls) => Some(Door::open(at(0), Some(tls), Arc::clone(&shared)).await?),
             None => None,
         };
         Ok(Self { shared, http, https, metadata })
     }
 
-    /// What belongs into `HCLOUD_ENDPOINT`: `http://127.0.0.1:PORT/v1`.
+    /// What belongs into `HCLOUD_ENDPOINT`: `http://ADDRESS:PORT/v1`.
     #[must_use]
     pub fn endpoint(&self) -> String {
         format!("http://{}/v1", self.http.address)
@@ -124,6 +131,12 @@ impl Cloud {
     #[must_use]
     pub fn metadata_endpoint(&self, id: u64) -> String {
         format!("http://{}{}{id}", self.metadata.address, metadata::PREFIX)
+    }
+
+    /// Status and text of a GET of `path` (`/hetzner/v1/…`), for whoever serves metadata at its real address.
+    #[must_use]
+    pub fn metadata(&self, id: u64, path: &str) -> (u16, String) {
+        self.shared.look(|state| metadata::read(state, "GET", &format!("{id}{path}")))
     }
 
     /// Takes the API down, or brings it back on the same ports. Returns when that is so.
@@ -197,6 +210,11 @@ impl Cloud {
     /// Replaces all labels.
     pub fn set_labels(&self, id: u64, labels: Labels) {
         self.change(id, |server| server.labels = labels);
+    }
+
+    /// What metadata serves as user-data: what a create call would have carried.
+    pub fn set_user_data(&self, id: u64, user_data: &str) {
+        self.change(id, |server| server.user_data = Some(user_data.into()));
     }
 
     /// Gives the server to another project, so that our tokens see 404.

@@ -2,13 +2,14 @@
 
 use std::{
     fs, io,
-    net::{Ipv4Addr, SocketAddr},
+    net::{IpAddr, Ipv4Addr, SocketAddr},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use jiff::{SignedDuration, Timestamp};
+use rustls::ServerConfig;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
@@ -78,7 +79,9 @@ impl Error {
 /// How a cluster starts.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Port on 127.0.0.1; 0 takes a free one.
+    /// Where it listens: 127.0.0.1, unless machines in network namespaces of their own must reach it.
+    pub listen: IpAddr,
+    /// Port; 0 takes a free one.
     pub port: u16,
     /// Where kubeconfigs and certificates are written.
     pub dir: PathBuf,
@@ -95,6 +98,7 @@ impl Options {
     #[must_use]
     pub fn new(dir: impl Into<PathBuf>) -> Self {
         Self {
+            listen: Ipv4Addr::LOCALHOST.into(),
             port: 0,
             dir: dir.into(),
             bookmark_every: Duration::from_mins(1),
@@ -119,7 +123,7 @@ impl Cluster {
         let (authority, tls) = {
             let validity = usual(clock());
             let authority = Authority::new(validity)?;
-            let tls = authority.server(validity)?;
+            let tls = authority.server(validity, options.listen)?;
             (authority, tls)
         };
         let rules = Rules { node_reads: options.node_reads };
@@ -128,7 +132,7 @@ impl Cluster {
         let kubelets = tokio::spawn(kubelet::run(shared.clone()));
         let mut cluster = Self {
             shared,
-            address: (Ipv4Addr::LOCALHOST, options.port).into(),
+            address: (options.listen, options.port).into(),
             dir: options.dir,
             serving: Mutex::new(None),
             kubelets,
@@ -139,14 +143,15 @@ impl Cluster {
         for definition in options.definitions {
             cluster.create(("apiextensions.k8s.io", "v1", "customresourcedefinitions"), "", &definition)?;
         }
-        let refuse = |source| Error::Listen { address: (Ipv4Addr::LOCALHOST, options.port).into(), source };
+        let asked = cluster.address;
+        let refuse = |source| Error::Listen { address: asked, source };
         let listener = serve::listen(cluster.address).await.map_err(refuse)?;
         cluster.address = listener.local_addr().map_err(refuse)?;
         *cluster.serving() = Some(tokio::spawn(serve::serve(cluster.shared.clone(), listener)));
         Ok(cluster)
     }
 
-    /// `https://127.0.0.1:PORT`.
+    /// `https://ADDRESS:PORT`.
     #[must_use]
     pub fn url(&self) -> String {
         format!("https://{}", self.address)
@@ -224,8 +229,13 @@ impl Cluster {
 
     /// Gives the server another certificate, for connections to come.
     pub fn set_server_validity(&self, validity: Validity) -> Result<(), Error> {
-        self.shared.set_tls(self.shared.authority.server(validity)?);
+        self.shared.set_tls(self.shared.authority.server(validity, self.address.ip())?);
         Ok(())
+    }
+
+    /// For another server on the cluster's address: HTTP/1.1 over TLS, by a certificate of the cluster's authority.
+    pub fn server_tls(&self) -> Result<ServerConfig, Error> {
+        self.shared.authority.server(usual(self.now()), self.address.ip())
     }
 
     /// Every request so far, oldest first.

@@ -1,7 +1,7 @@
 //! The cluster's certificate authority, and what it says about a client. Owns the CA key, which never leaves
 //! memory; verifies against a time that is given.
 
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 
 use jiff::Timestamp;
 use rcgen::{
@@ -100,9 +100,10 @@ impl Authority {
 
     /// The server's side of TLS, with a fresh certificate. It takes any client certificate: who that is, is
     /// decided for each request, so that a bad one is answered 401 instead of cutting the connection.
-    pub(crate) fn server(&self, validity: Validity) -> Result<ServerConfig, Error> {
+    pub(crate) fn server(&self, validity: Validity, address: IpAddr) -> Result<ServerConfig, Error> {
         let key = KeyPair::generate()?;
-        let mut params = params(validity, vec!["localhost".into(), "127.0.0.1".into(), "kubernetes".into()])?;
+        let names = ["localhost", "127.0.0.1", "kubernetes"].map(str::to_owned);
+        let mut params = params(validity, [names.to_vec(), vec![address.to_string()]].concat())?;
         params.distinguished_name.push(DnType::CommonName, "kube-apiserver");
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         let certificate = params.signed_by(&key, &self.issuer)?;

@@ -26,7 +26,7 @@ use crate::{
     stage::{Setup, Stage, StageError},
 };
 
-pub use row::Row;
+pub use row::{Layer, Row};
 
 /// A row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

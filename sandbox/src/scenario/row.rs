@@ -35,9 +35,23 @@ pub struct Row {
 
 /// Which layer a row expects to enforce.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Layer {
+pub enum Layer {
+    /// The agent.
     Agent,
+    /// The backstop.
     Backstop,
+    /// Whichever comes first.
+    Any,
+}
+
+impl Layer {
+    fn is(self, holder: &str) -> bool {
+        match self {
+            Self::Agent => holder == AGENT,
+            Self::Backstop => holder == BACKSTOP,
+            Self::Any => [AGENT, BACKSTOP].contains(&holder),
+        }
+    }
 }
 
 /// What became of a machine's work.
@@ -51,18 +65,15 @@ pub(super) struct Work {
 
 impl Row {
     /// A row that ends with a machine's end.
-    pub(super) fn ended(scenario: &'static str, gone: Option<Gone>, by: Layer, bound: Duration) -> Self {
-        let by = match by {
-            Layer::Agent => AGENT,
-            Layer::Backstop => BACKSTOP,
-        };
+    #[must_use]
+    pub fn ended(scenario: &'static str, gone: Option<Gone>, by: Layer, bound: Duration) -> Self {
         let (overshoot, bound) = (gone.as_ref().and_then(Gone::overshoot), bound.as_secs_f64());
         let in_time = overshoot.is_some_and(|seconds| (0.0..=bound).contains(&seconds));
         let enforced_by = gone.map(|gone| gone.by);
         Self {
             scenario,
             gone: enforced_by.is_some(),
-            held: in_time && enforced_by.as_deref() == Some(by),
+            held: in_time && enforced_by.as_deref().is_some_and(|holder| by.is(holder)),
             enforced_by,
             overshoot_seconds: overshoot.map(rounded),
             bound_seconds: rounded(bound),
@@ -77,7 +88,8 @@ impl Row {
     }
 
     /// A row that could not be played: a promise that was not seen to be kept is not kept.
-    pub(crate) const fn unplayed(scenario: &'static str) -> Self {
+    #[must_use]
+    pub const fn unplayed(scenario: &'static str) -> Self {
         Self {
             scenario,
             gone: false,
@@ -96,7 +108,8 @@ impl Row {
     }
 
     /// A row that ends with something being shown. `after`: how long that took; `gone`: whether the machine is.
-    pub(super) fn seen(scenario: &'static str, after: Option<Duration>, bound: Duration, gone: bool) -> Self {
+    #[must_use]
+    pub fn seen(scenario: &'static str, after: Option<Duration>, bound: Duration, gone: bool) -> Self {
         Self {
             scenario,
             gone,

@@ -7,6 +7,7 @@
     reason = "a test says what failed by panicking"
 )]
 
+mod address;
 mod bench;
 mod faults;
 mod kubelet;

@@ -191,6 +191,18 @@ async fn a_broken_file_of_authorities_is_reported_and_the_public_ones_stay_in_fo
 }
 
 #[tokio::test]
+async fn no_way_to_the_provider_is_told_from_a_provider_that_does_not_listen() {
+    let world = World::new();
+    let ask = async |address: &str| {
+        let request = request(Method::Get, format!("https://{address}/v1/servers/42"));
+        world.transport().send(&request, LONG).await.unwrap_err()
+    };
+    // TCP to a broadcast address is refused as a machine without a route refuses everything.
+    assert!(ask("127.255.255.255:9").await.is_unreachable());
+    assert!(!ask("127.0.0.1:9").await.is_unreachable(), "nobody listens there");
+}
+
+#[tokio::test]
 async fn an_address_that_worked_is_used_when_the_name_cannot_be_looked_up() {
     let world = World::new();
     let server = world.server("api.invalid", Reply::ok("{}")).await;
