@@ -59,6 +59,11 @@ fn a_machine_whose_controller_is_dead_is_gone_at_its_last_deadline() {
 }
 
 #[test]
+fn work_is_moved_before_a_machine_whose_controller_is_dead_is_gone() {
+    holds(Scenario::F1Drain);
+}
+
+#[test]
 fn a_dead_agent_is_shown_while_there_is_time() {
     holds(Scenario::F2Seen);
 }

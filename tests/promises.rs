@@ -7,6 +7,7 @@ mod authority;
 mod clocks;
 mod controller;
 mod documents;
+mod drain;
 mod firing;
 mod guard;
 mod identity;
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
         clocks::PROMISES,
         controller::PROMISES,
         documents::PROMISES,
+        drain::PROMISES,
         firing::PROMISES,
         guard::PROMISES,
         identity::PROMISES,

@@ -44,6 +44,7 @@ async fn an_agent_at_rest_asks_next_to_nothing() -> Kept {
     .await?;
     let machine = world.machine();
     world.arms(machine).await?;
+    world.annotate(machine, annotation::GRACE, Some("2m0s"))?;
     let deadline = world.deadline_in(machine, 3_600).await?;
     world
         .becomes("a deadline that has been seen", || {

@@ -5,13 +5,14 @@
 
 use std::{cell::Cell, sync::Arc, time::Duration};
 
-use curfew_contract::{Instruction, Note, Refusal};
+use curfew_contract::{Grace, Instruction, Note, Refusal};
 use tokio::sync::watch;
 
 use crate::{
     backoff::Backoff,
     clocks,
     config::Config,
+    drain::{Mark, Orders},
     fuse::{FuseHandle, Tell},
     journal,
     node::{ApiError, Ended, Event, NodeApi, NodeName, Options as NodeOptions, Seen},
@@ -24,6 +25,7 @@ use crate::{
 pub struct Follower {
     fuse: FuseHandle,
     standing: watch::Receiver<Standing>,
+    orders: watch::Sender<Orders>,
     refused: Cell<Option<Refusal>>,
     version: Cell<u64>,
     absent_is_normal: Cell<bool>,
@@ -32,19 +34,30 @@ pub struct Follower {
 impl Follower {
     /// A follower that has seen nothing.
     #[must_use]
-    pub const fn new(fuse: FuseHandle, standing: watch::Receiver<Standing>) -> Self {
+    pub fn new(fuse: FuseHandle, standing: watch::Receiver<Standing>) -> Self {
         Self {
             fuse,
             standing,
+            orders: watch::Sender::default(),
             refused: Cell::new(None),
             version: Cell::new(0),
             absent_is_normal: Cell::new(true),
         }
     }
 
-    /// What a person should know of the deadline that is on the Node now.
+    /// What the Node says of moving work away.
     #[must_use]
-    pub fn note(&self) -> Option<Note> {
+    pub fn orders(&self) -> watch::Receiver<Orders> {
+        self.orders.subscribe()
+    }
+
+    /// What a person should know of deadline and grace as they are on the Node now.
+    pub fn notes(&self) -> impl Iterator<Item = Note> {
+        let grace = self.orders.borrow().refused.map(|_| Note::GraceRefused);
+        self.note().into_iter().chain(grace)
+    }
+
+    fn note(&self) -> Option<Note> {
         Some(match self.refused.get()? {
             Refusal::Absent if self.absent_is_normal.get() => return None,
             Refusal::Absent => Note::DeadlineVanished,
@@ -77,6 +90,7 @@ impl Follower {
         {
             tracing::warn!(%refusal, value = seen.deadline, "the deadline on the Node is refused; the last good one stands");
         }
+        self.take_orders(orders(seen, read), seen.grace.as_deref());
         match (read, asked) {
             (Ok(deadline), asked) => {
                 self.absent_is_normal.set(false);
@@ -85,6 +99,14 @@ impl Follower {
             (Err(_), Some(asked)) => self.fuse.tell(Tell::NothingNew { asked }),
             (Err(_), None) => {}
         }
+    }
+
+    fn take_orders(&self, orders: Orders, value: Option<&str>) {
+        let before = self.orders.borrow().refused;
+        if let Some(refusal) = orders.refused.filter(|refusal| before != Some(*refusal)) {
+            tracing::warn!(%refusal, value, "the grace on the Node is refused; no work is moved away");
+        }
+        self.orders.send_if_modified(|known| std::mem::replace(known, orders) != orders);
     }
 
     /// Resource versions are numbers that grow, of one cluster (Kubernetes 1.35 promises it; all before it did so). Where
@@ -207,6 +229,20 @@ pub fn deadline(seen: &Seen, own: &str, best: Wall) -> Result<Option<Wall>, Refu
         Instruction::At(deadline) => Some(deadline.at().into()),
         Instruction::NoDeadline => None,
     })
+}
+
+/// What a Node says of moving work away, whose deadline reads like this. Pure.
+fn orders(seen: &Seen, deadline: Result<Option<Wall>, Refusal>) -> Orders {
+    if seen.deleted || deadline == Err(Refusal::ForAnotherServer) {
+        return Orders::default();
+    }
+    let grace = Grace::read(seen.grace.as_deref());
+    Orders {
+        grace: grace.ok().flatten(),
+        refused: grace.err(),
+        mark: seen.cordoned_for.as_deref().map(Mark::read),
+        deadline: deadline.ok(),
+    }
 }
 
 /// How to reach the API server, once there is a kubeconfig: the machine may join long after the agent's start.

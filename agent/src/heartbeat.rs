@@ -31,6 +31,7 @@ pub fn compose(
     view: &View,
     standing: &Standing,
     backstop: Option<backstop::Left>,
+    draining: bool,
     notes: impl IntoIterator<Item = Note>,
     now: Reading,
 ) -> Heartbeat {
@@ -59,9 +60,17 @@ pub fn compose(
         authority: standing.authority_at(now.boot, config.probe),
         backstop: backstop.map(|left| Backstop { at: cluster(left.at), authority: left.authority }),
         clock_skew: view.skew.map(|skew| skew.to_string()),
-        phase: if view.firing { Phase::Firing } else { Phase::Armed },
+        phase: phase(view, draining),
         notes: notes.into_iter().collect(),
         agent: env!("CARGO_PKG_VERSION").to_owned(),
+    }
+}
+
+const fn phase(view: &View, draining: bool) -> Phase {
+    match (view.firing, draining) {
+        (true, _) => Phase::Firing,
+        (false, true) => Phase::Draining,
+        (false, false) => Phase::Armed,
     }
 }
 
@@ -75,6 +84,8 @@ pub struct Pulse<'a> {
     pub standing: watch::Receiver<Standing>,
     /// The deadline's refusals.
     pub follower: &'a Follower,
+    /// Whether work is being moved away.
+    pub draining: watch::Receiver<bool>,
     /// What was wrong from the start.
     pub notes: Vec<Note>,
     /// Which boot this is.
@@ -97,10 +108,18 @@ impl Pulse<'_> {
 
     fn compose_from(&self, view: &View) -> Heartbeat {
         let ignored = self.parts.dates_ignored().then_some(Note::TlsDatesIgnored);
-        let notes = self.notes.iter().copied().chain(self.follower.note()).chain(ignored);
+        let notes = self.notes.iter().copied().chain(self.follower.notes()).chain(ignored);
         let notes = notes.chain(self.bootstrap.note());
         let left = self.backstop();
-        compose(self.config, view, &self.standing.borrow(), left, notes, clocks::read())
+        compose(
+            self.config,
+            view,
+            &self.standing.borrow(),
+            left,
+            *self.draining.borrow(),
+            notes,
+            clocks::read(),
+        )
     }
 
     fn backstop(&self) -> Option<backstop::Left> {
@@ -148,7 +167,9 @@ impl Pulse<'_> {
         let mut said = String::new();
         loop {
             let view = self.fuse.view.borrow().clone();
-            let word = LastWord::new(&view, self.compose_from(&view), self.boot_id.clone());
+            // Here nobody compares clocks: before there is a cluster time, the best guess is better than none.
+            let guessing = View { cluster: view.cluster.or(Some(view.best)), ..view.clone() };
+            let word = LastWord::new(&view, self.compose_from(&guessing), self.boot_id.clone());
             let line = word.line();
             if line != said {
                 notify::status(&line);
@@ -163,12 +184,13 @@ impl Pulse<'_> {
     /// Returns once the next beat would say something that nobody should wait for.
     async fn changed(&self, said: Said) {
         let (mut view, mut standing) = (self.fuse.view.clone(), self.standing.clone());
+        let mut draining = self.draining.clone();
         loop {
             let (looked, stood) = (view.borrow_and_update().clone(), standing.borrow_and_update().clone());
             let now = Said {
                 identity: stood.identity,
                 authority: stood.authority_at(looked.now.boot, self.config.probe),
-                firing: looked.firing,
+                phase: phase(&looked, *draining.borrow_and_update()),
                 has_deadline: looked.deadline.is_some(),
                 has_backstop: self.backstop().is_some(),
             };
@@ -179,6 +201,7 @@ impl Pulse<'_> {
             tokio::select! {
                 _ = view.changed() => {}
                 _ = standing.changed() => {}
+                _ = draining.changed() => {}
             }
         }
     }
@@ -189,7 +212,7 @@ impl Pulse<'_> {
 struct Said {
     identity: curfew_contract::Identity,
     authority: curfew_contract::Authority,
-    firing: bool,
+    phase: Phase,
     has_deadline: bool,
     has_backstop: bool,
 }
@@ -199,7 +222,7 @@ impl Said {
         Self {
             identity: beat.identity,
             authority: beat.authority,
-            firing: beat.phase == Phase::Firing,
+            phase: beat.phase,
             has_deadline: beat.deadline_seen.is_some(),
             has_backstop: beat.backstop.is_some(),
         }

@@ -3,7 +3,8 @@
 //! ```text
 //! args ─▶ config ─┐                    ┌─▶ fire ─▶ (provider) ─▶ this machine is gone
 //! ledger ─────────┼─▶ fuse (a thread) ─┤
-//! follow ─▶ node ─┘        ▲           └─▶ heartbeat ─▶ node ─▶ (Node annotation)
+//! follow ─▶ node ─┘        ▲           ├─▶ heartbeat ─▶ node ─▶ (Node annotation)
+//!                          │           └─▶ drain ─▶ node ─▶ (cordon, evictions), while there is time
 //! standing: identity, authority
 //! ```
 //!
@@ -16,6 +17,7 @@ pub mod bootstrap;
 pub mod clocks;
 pub mod config;
 pub mod credential;
+pub mod drain;
 pub mod fire;
 pub mod follow;
 pub mod fuse;

@@ -16,6 +16,7 @@ use crate::{
     args::{self, Complaint},
     bootstrap, clocks,
     config::{BUILT_IN_LIFETIME, Config},
+    drain::Drainer,
     follow::{self, Follower},
     fuse::{self, ClusterClock, Fuse, FuseHandle, Tell},
     heartbeat::Pulse,
@@ -114,11 +115,13 @@ async fn stay(
     let (standing, watching) = watch::channel(known);
     let follower = Follower::new(fuse.clone(), watching.clone());
     let prober = parts.prober();
+    let drainer = Drainer::new(fuse, &follower, config.observe);
     let pulse = Pulse {
         config,
         fuse,
         standing: watching,
         follower: &follower,
+        draining: drainer.draining(),
         notes,
         boot_id: clocks::boot_id(),
         bootstrap: bootstrap::Watch::start(&config.state_dir, config.heartbeat.wait()),
@@ -132,6 +135,7 @@ async fn stay(
             follower.follow(&api, &node),
             follower.confirm(&api, &node),
             pulse.run(&api, &node),
+            drainer.run(&api, &node),
             async {
                 follower.cordon_when_firing(&api, &node).await;
             }

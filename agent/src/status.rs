@@ -11,7 +11,7 @@ use std::{
     process::ExitCode,
 };
 
-use curfew_contract::{Assessment, Cause, Expected, Freshness, Heartbeat, Note, condition::assess};
+use curfew_contract::{Assessment, Cause, Expected, Freshness, Heartbeat, Note, Phase, condition::assess};
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
@@ -139,6 +139,9 @@ impl LastWord {
             rows.push(("clock", format!("this machine's is off by {skew}")));
         }
         rows.extend(beat.notes.iter().map(|note| ("note", note.explanation().to_owned())));
+        if beat.phase == Phase::Draining {
+            rows.push(("work", "is being moved to other Nodes: the end is near".to_owned()));
+        }
         rows.extend(bootstrap.map(|words| ("bootstrap", words)));
         rows.push((
             "daemon",

@@ -17,6 +17,23 @@ pub const DEADLINE: &str = "curfew.dev/deadline";
 ///   absent (a deadline written by hand) the deadline counts.
 pub const DEADLINE_FOR: &str = "curfew.dev/deadline-for";
 
+/// With less than this left, the machine moves its work away.
+///
+/// * Written by: the controller, in the same patch as the deadline.
+/// * Read by: the agent.
+/// * Format: [`crate::grace`].
+/// * If unreadable: refused and reported in the heartbeat; no work is moved. If absent: none is either.
+pub const GRACE: &str = "curfew.dev/grace";
+
+/// The agent has cordoned this Node itself, for the end that is named here.
+///
+/// * Written by: the agent, in the same patch as `spec.unschedulable`, and taken away with it.
+/// * Read by: the agent, also one that was restarted: only a Node that carries it is uncordoned when a renewal comes.
+///   A person who wants the Node to stay cordoned takes it away.
+/// * Format: the time at which the machine was to be deleted, RFC 3339, UTC, whole seconds.
+/// * If unreadable: it is a mark all the same, for an end that is not known.
+pub const CORDONED_FOR: &str = "curfew.dev/cordoned-for";
+
 /// What the agent will do, and whether it can.
 ///
 /// * Written by: the agent, with the kubelet's credential.
@@ -38,8 +55,15 @@ mod tests {
     #[test]
     fn the_keys_are_spelled_as_promised() {
         assert_eq!(
-            [DEADLINE, DEADLINE_FOR, HEARTBEAT, WATCHDOG_ARMED],
-            ["curfew.dev/deadline", "curfew.dev/deadline-for", "curfew.dev/heartbeat", "WatchdogArmed"]
+            [DEADLINE, DEADLINE_FOR, GRACE, CORDONED_FOR, HEARTBEAT, WATCHDOG_ARMED],
+            [
+                "curfew.dev/deadline",
+                "curfew.dev/deadline-for",
+                "curfew.dev/grace",
+                "curfew.dev/cordoned-for",
+                "curfew.dev/heartbeat",
+                "WatchdogArmed"
+            ]
         );
     }
 }

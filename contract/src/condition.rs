@@ -193,6 +193,11 @@ mod tests {
     }
 
     #[test]
+    fn a_machine_that_moves_its_work_away_is_still_armed() {
+        assert_eq!(judge(&Heartbeat { phase: Phase::Draining, ..armed() }), Assessment::Armed);
+    }
+
+    #[test]
     fn each_thing_that_does_not_hold_is_named() {
         let late = NOW + SignedDuration::from_secs(1);
         let early = NOW - SignedDuration::from_mins(4);

@@ -5,8 +5,9 @@
 //! nothing of Kubernetes clients or HTTP: every time is an argument.
 //!
 //! ```text
-//! controller ──[annotation::DEADLINE, DEADLINE_FOR]──▶ Node ──▶ agent      deadline.rs   policy.rs
+//! controller ──[annotation::DEADLINE, DEADLINE_FOR, GRACE]─▶ Node ──▶ agent  deadline.rs grace.rs policy.rs
 //! controller ◀──────[annotation::HEARTBEAT]─────────── Node ◀── agent      heartbeat.rs
+//! agent ──[annotation::CORDONED_FOR]──▶ Node ──▶ agent, after a restart
 //! controller ──[WatchdogArmed, from condition::assess]─▶ Node, CapacityLease  condition.rs
 //! whoever rents ──[label::*]──▶ server at the provider ──▶ agent, sweeper   label.rs
 //! ```
@@ -18,6 +19,7 @@ pub mod annotation;
 pub mod condition;
 pub mod deadline;
 pub mod duration;
+pub mod grace;
 pub mod heartbeat;
 pub mod label;
 pub mod note;
@@ -25,6 +27,7 @@ pub mod policy;
 
 pub use condition::{Assessment, Expected, Freshness, Reason};
 pub use deadline::{Deadline, Instruction, Refusal};
+pub use grace::{Grace, GraceRefusal};
 pub use heartbeat::{Authority, Backstop, Cause, Heartbeat, Identity, Phase};
 pub use note::Note;
 pub use policy::Watchdog;

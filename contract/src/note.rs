@@ -31,6 +31,8 @@ pub enum Note {
     DeadlineVanished,
     /// First arming without a ledger: nothing is fired yet.
     FirstArming,
+    /// `curfew.dev/grace` is not a duration, negative, or longer than 12 h: no work is moved away in time.
+    GraceRefused,
     /// DMI, metadata and the provider's record contradict each other.
     IdentityConflict,
     /// Neither DMI nor metadata says which server this is.
@@ -86,6 +88,9 @@ impl Note {
             Self::DeadlineUnparsable => "the deadline on the Node is not a time; the last good one stands",
             Self::DeadlineVanished => "the deadline on the Node is gone; the last good one stands",
             Self::FirstArming => "first arming: no deadline is acted upon for ten minutes",
+            Self::GraceRefused => {
+                "the grace on the Node makes no sense: work is not moved away before the machine goes"
+            }
             Self::IdentityConflict => {
                 "firmware, metadata service and provider contradict each other about which server this is"
             }

@@ -4,14 +4,14 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::{Deadline, Refusal, duration};
+use crate::{Deadline, Grace, Refusal, duration};
 
 /// A policy that keeps its own promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Watchdog {
     renew_interval: SignedDuration,
     slack: SignedDuration,
-    grace: SignedDuration,
+    grace: Option<Grace>,
 }
 
 /// Why a policy cannot be kept.
@@ -45,11 +45,18 @@ impl Watchdog {
             Err(InvalidWatchdog::SlackTooShort(slack))
         } else if slack > SignedDuration::from_hours(24) {
             Err(InvalidWatchdog::SlackTooLong(slack))
-        } else if grace.is_negative() || grace > slack / 2 {
+        } else if grace > slack / 2 {
             Err(InvalidWatchdog::GraceTooLong(grace))
         } else {
+            let grace = Grace::new(grace).map_err(|_| InvalidWatchdog::GraceTooLong(grace))?;
             Ok(Self { renew_interval, slack, grace })
         }
+    }
+
+    /// The grace of a lease that names none: two minutes, but no more than a policy with this slack may have.
+    #[must_use]
+    pub fn usual_grace(slack: SignedDuration) -> SignedDuration {
+        (slack / 2).min(USUAL_GRACE)
     }
 
     /// How often the deadline is moved.
@@ -64,9 +71,9 @@ impl Watchdog {
         self.slack
     }
 
-    /// With less than this left, the agent drains its own Node.
+    /// With less than this left, the agent moves its work away. `None`: it moves none.
     #[must_use]
-    pub const fn grace(self) -> SignedDuration {
+    pub const fn grace(self) -> Option<Grace> {
         self.grace
     }
 
@@ -82,6 +89,9 @@ impl Watchdog {
         current.at().checked_sub(self.slack).unwrap_or(Timestamp::MIN)
     }
 }
+
+/// The notice that clouds give of a spot machine's end.
+const USUAL_GRACE: SignedDuration = SignedDuration::from_mins(2);
 
 #[cfg(test)]
 mod tests {
@@ -101,6 +111,16 @@ mod tests {
         assert!(Watchdog::new(secs(60), secs(86_401), secs(0)).is_err());
         assert!(Watchdog::new(secs(60), secs(600), secs(301)).is_err());
         assert!(Watchdog::new(secs(60), secs(600), secs(-1)).is_err());
+    }
+
+    #[test]
+    fn the_usual_grace_is_one_that_a_policy_may_have() {
+        for (slack, grace) in [(11, 5_500), (240, 120_000), (600, 120_000), (86_400, 120_000)] {
+            let usual = Watchdog::usual_grace(secs(slack));
+            assert_eq!(usual.as_millis(), grace);
+            let policy = Watchdog::new(secs(10), secs(slack), usual).unwrap();
+            assert_eq!(policy.grace().map(Grace::length), Some(usual));
+        }
     }
 
     proptest! {

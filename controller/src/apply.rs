@@ -2,7 +2,7 @@
 
 use std::{error::Error, time::Duration};
 
-use curfew_contract::{Instruction, annotation};
+use curfew_contract::{Grace, Instruction, annotation};
 use k8s_openapi::api::core::v1 as core;
 use kube::{
     Api, Client,
@@ -54,7 +54,7 @@ pub(crate) fn root(error: &(dyn Error + 'static)) -> String {
 }
 
 impl Cluster {
-    /// Writes a Node's deadline. A merge patch never creates the Node, and the UID keeps it off a successor of
+    /// Writes a Node's deadline and grace. A merge patch never creates the Node, and the UID keeps it off a successor of
     /// the same name.
     pub(crate) async fn write_deadline(
         &self,
@@ -62,10 +62,12 @@ impl Cluster {
         uid: &str,
         meant_for: &str,
         instruction: Instruction,
+        grace: Option<Grace>,
     ) -> Result<(), Failure> {
         let annotations = json!({
             annotation::DEADLINE: instruction.to_string(),
             annotation::DEADLINE_FOR: meant_for,
+            annotation::GRACE: grace.map(|grace| grace.to_string()),
         });
         let patch = json!({ "metadata": { "uid": uid, "annotations": annotations } });
         let nodes: Api<core::Node> = Api::all(self.client.clone());

@@ -71,8 +71,9 @@ pub struct WatchdogSpec {
     #[x_kube(validation = Rule::new("self <= duration('24h')").message("slack must be at most 24h"))]
     pub slack: String,
 
-    /// With less than this left, which means that renewals have stopped, a machine moves its own work away. At most
-    /// half of `slack`. Default: none.
+    /// With less than this left, which means that renewals have stopped or the lease ends, a machine cordons its own
+    /// Node and evicts its own pods. At most half of `slack`. Without it: 2 m, or half of `slack` where that is less.
+    /// `0s`: it moves nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("format" = "duration"), regex(pattern = DURATION), length(max = 32))]
     pub grace: Option<String>,

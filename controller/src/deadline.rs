@@ -3,7 +3,7 @@
 //! The value is a function of the present time and the leases alone, so two controllers that both write it agree
 //! to within their clocks, and a write that is repeated does no harm.
 
-use curfew_contract::{Deadline, Instruction};
+use curfew_contract::{Deadline, Grace, Instruction};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::{
@@ -26,12 +26,14 @@ pub(crate) enum Decision<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Write<'a> {
     pub(crate) instruction: Instruction,
+    /// With less than this left, the machine moves its work away.
+    pub(crate) grace: Option<Grace>,
     /// The deadline moves nearer on the word of this lease, which must be read again first: a stale view may
     /// lengthen a life, but never shorten one.
     pub(crate) shortens_for: Option<&'a Lease>,
 }
 
-/// Decides for one Node. Of several leases the earliest deadline counts.
+/// Decides for one Node. Of several leases the earliest deadline counts, and with it the grace of its lease.
 pub(crate) fn decide<'a>(node: &Node, claims: &[Claim<'a>], now: Timestamp) -> Decision<'a> {
     let Some(provider_id) = node.provider_id() else {
         return if claims.is_empty() { Decision::Stand(None) } else { Decision::AwaitProviderId };
@@ -46,14 +48,20 @@ pub(crate) fn decide<'a>(node: &Node, claims: &[Claim<'a>], now: Timestamp) -> D
     match (earliest, current) {
         (Some(bound), None) if bound.rolls.is_none() => Decision::Stand(None),
         (Some(bound), Some(current)) if bound.satisfied_by(current, now) => {
-            Decision::Stand(bound.renewal(current))
+            let grace = bound.grace;
+            if node.grace == grace.map(|grace| grace.to_string()) {
+                Decision::Stand(bound.renewal(current))
+            } else {
+                Decision::Write(Write { instruction: Instruction::At(current), grace, shortens_for: None })
+            }
         }
         (Some(bound), current) => Decision::Write(Write {
             instruction: Instruction::At(bound.target),
+            grace: bound.grace,
             shortens_for: current.filter(|current| bound.target < *current).map(|_| bound.lease),
         }),
         (None, Some(_)) if claims.iter().any(|claim| claim.wish == Wish::Free) => {
-            Decision::Write(Write { instruction: Instruction::NoDeadline, shortens_for: None })
+            Decision::Write(Write { instruction: Instruction::NoDeadline, grace: None, shortens_for: None })
         }
         (None, _) => Decision::Stand(None),
     }
@@ -62,6 +70,7 @@ pub(crate) fn decide<'a>(node: &Node, claims: &[Claim<'a>], now: Timestamp) -> D
 /// The deadline that one lease asks for.
 struct Bound<'a> {
     lease: &'a Lease,
+    grace: Option<Grace>,
     target: Deadline,
     /// No deadline may be later.
     limit: Option<Timestamp>,
@@ -78,7 +87,8 @@ impl<'a> Bound<'a> {
             Wish::Cap(expiry) => (Deadline::new(expiry), Some(expiry), None),
             Wish::Free => return None,
         };
-        Some(Self { lease: claim.lease, target: target.ok()?, limit, rolls })
+        let grace = claim.lease.terms.as_ref().and_then(|terms| terms.watchdog.grace());
+        Some(Self { lease: claim.lease, grace, target: target.ok()?, limit, rolls })
     }
 
     fn satisfied_by(&self, current: Deadline, now: Timestamp) -> bool {

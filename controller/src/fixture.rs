@@ -54,10 +54,11 @@ pub(crate) fn node(name: &str, annotations: &[(&str, &str)]) -> Node {
     Node { full: Some(full), ..Node::read(meta, None, reading(0).up, true) }
 }
 
-/// A Node with a deadline `s` seconds after [`NOW`].
+/// A Node with a deadline `s` seconds after [`NOW`], and the grace of a lease that names none.
 pub(crate) fn node_until(name: &str, s: i64) -> Node {
     let (at, server) = ((NOW + secs(s)).to_string(), format!("hcloud://{name}"));
-    node(name, &[(annotation::DEADLINE, &at), (annotation::DEADLINE_FOR, &server)])
+    let usual = (annotation::GRACE, "2m0s");
+    node(name, &[(annotation::DEADLINE, &at), (annotation::DEADLINE_FOR, &server), usual])
 }
 
 /// A heartbeat made `s` seconds after [`NOW`] that acknowledges the deadline `until` seconds after it.

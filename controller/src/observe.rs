@@ -54,6 +54,7 @@ pub(crate) struct Node {
     pub(crate) labels: BTreeMap<String, String>,
     pub(crate) deadline: Option<String>,
     pub(crate) deadline_for: Option<String>,
+    pub(crate) grace: Option<String>,
     pub(crate) sighting: Option<Sighting>,
     pub(crate) full: Option<Full>,
     /// Since when this controller has known the Node.
@@ -120,6 +121,7 @@ impl Node {
         let mut node = known.unwrap_or_else(new);
         node.name = meta.name.unwrap_or_default();
         node.labels = meta.labels.unwrap_or_default();
+        node.grace = annotations.remove(annotation::GRACE);
         let beat = annotations.remove(annotation::HEARTBEAT);
         node.sighting = beat.map(|value| Sighting::of(value, node.sighting.take(), up, relisted));
         node.take_deadline(deadline, annotations.remove(annotation::DEADLINE_FOR), up);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use curfew_contract::Instruction;
+use curfew_contract::{Grace, Instruction};
 use tracing::{info, warn};
 
 use crate::{
@@ -21,6 +21,7 @@ pub(crate) struct Renewal {
     uid: String,
     meant_for: String,
     instruction: Instruction,
+    grace: Option<Grace>,
     /// Name, UID and generation of the lease that must be read again first.
     confirm: Option<(String, String, i64)>,
 }
@@ -52,6 +53,7 @@ fn plan(world: &World, reading: Reading) -> Plan<Renewal> {
                     uid: node.uid.clone(),
                     meant_for: node.provider_id().unwrap_or_default().into(),
                     instruction: write.instruction,
+                    grace: write.grace,
                     confirm: write.shortens_for.map(|l| (l.name.clone(), l.uid.clone(), l.generation)),
                 };
                 plan.jobs.push((node.name.clone(), renewal));
@@ -70,8 +72,8 @@ async fn write(cluster: &Cluster, renewal: &Renewal) -> Result<bool, Failure> {
     {
         return Ok(false);
     }
-    let Renewal { node, uid, meant_for, instruction, .. } = renewal;
-    cluster.write_deadline(node, uid, meant_for, *instruction).await?;
+    let Renewal { node, uid, meant_for, instruction, grace, .. } = renewal;
+    cluster.write_deadline(node, uid, meant_for, *instruction, *grace).await?;
     Ok(true)
 }
 
@@ -93,6 +95,7 @@ fn report(shared: &Shared, renewal: &Renewal, result: Result<bool, Failure>) -> 
         if done {
             // Until the watch brings it back, the answer is what is known.
             known.take_deadline(Some(instruction.to_string()), Some(meant_for.clone()), reading.up);
+            known.grace = renewal.grace.map(|grace| grace.to_string());
         }
         known.write_error = error;
     });

@@ -75,8 +75,8 @@ fn length(text: &str) -> Result<SignedDuration, Problem> {
 fn watchdog(spec: &WatchdogSpec) -> Result<Watchdog, Problem> {
     let renew_interval = read("watchdog.renewInterval", &spec.renew_interval)?;
     let slack = read("watchdog.slack", &spec.slack)?;
-    let grace =
-        spec.grace.as_deref().map_or(Ok(SignedDuration::ZERO), |text| read("watchdog.grace", text))?;
+    let usual = Watchdog::usual_grace(slack);
+    let grace = spec.grace.as_deref().map_or(Ok(usual), |text| read("watchdog.grace", text))?;
     Watchdog::new(renew_interval, slack, grace).map_err(Problem::Watchdog)
 }
 
@@ -108,6 +108,23 @@ mod tests {
             terms.problems,
             ["spec.watchdog: slack 1m0s is not longer than renewInterval; the default (1m, 10m) is in force"]
         );
+    }
+
+    #[test]
+    fn a_lease_that_names_no_grace_has_the_usual_one_and_zero_means_none() {
+        for (watchdog, grace) in [
+            ("{}", Some("2m0s")),
+            (r#"{"slack":"2m"}"#, Some("1m0s")),
+            (r#"{"slack":"2m","grace":"10s"}"#, Some("10s")),
+            (r#"{"grace":"0s"}"#, None),
+        ] {
+            let json = format!(
+                r#"{{"duration":"1h","watchdog":{watchdog},"adopt":{{"nodeSelector":{{"a":"b"}}}}}}"#
+            );
+            let terms = spec(&json);
+            assert_eq!(terms.watchdog.grace().map(|grace| grace.to_string()).as_deref(), grace, "{watchdog}");
+            assert!(terms.problems.is_empty(), "{:?}", terms.problems);
+        }
     }
 
     #[test]

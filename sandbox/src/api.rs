@@ -2,6 +2,7 @@
 //! touches. Either the loopback cluster, or a real API server behind a relay (`real`).
 
 mod real;
+pub mod work;
 
 use std::{
     collections::BTreeMap,

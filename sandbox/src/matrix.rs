@@ -64,5 +64,7 @@ fn line(scenario: Scenario, row: &Row) -> String {
         .unwrap_or_else(|| if scenario.only_shows() { "(shown)" } else { "nobody" });
     let held = if row.held { "held" } else { "NOT HELD" };
     let (name, bound, broken) = (scenario.name(), row.bound_seconds, scenario.broken());
-    format!("{name:8} {by:9} {overshoot:>12} {bound:>6} s  {held:8} {broken}")
+    let moved = row.work_moved_seconds.map(|seconds| format!(" (work moved at {seconds:+.3} s)"));
+    let moved = moved.unwrap_or_default();
+    format!("{name:8} {by:9} {overshoot:>12} {bound:>6} s  {held:8} {broken}{moved}")
 }

@@ -81,13 +81,13 @@ kind: Pod
 metadata: {name: kubectl-check, namespace: default}
 spec:
   nodeName: $second
-  terminationGracePeriodSeconds: 0
+  terminationGracePeriodSeconds: 20
   containers: [{name: c, image: pause}]
 YAML
 kubectl apply -f "$work/pod.yaml"
 kubectl drain "$second" --force --ignore-daemonsets --timeout 60s
 has SchedulingDisabled "$(kubectl get node "$second")"
-refused NotFound kubectl get pod kubectl-check
+refused NotFound kubectl get pod kubectl-check # evicted, stopped, removed
 kubectl uncordon "$second"
 
 step events

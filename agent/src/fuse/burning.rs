@@ -46,6 +46,8 @@ pub struct View {
     pub stepping: bool,
     /// The machine's own clock less cluster time.
     pub skew: Option<Span>,
+    /// The deadline was read from the Node by this process since the last resume: it is no memory.
+    pub confirmed: bool,
     /// The Node should be read at once: the deadline has passed by a memory.
     pub confirming: bool,
     /// The machine is being deleted.
@@ -257,6 +259,7 @@ fn look(state: &Restored, beat: u64, now: Reading) -> View {
         best: offset,
         stepping: clock.is_stepping(),
         skew: clock.skew(now),
+        confirmed: fuse.confirmed,
         confirming: fuse.confirm_by.is_some_and(|by| by > now.boot),
         firing: fuse.firing.is_some(),
         unwritable: false,

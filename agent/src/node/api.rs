@@ -1,4 +1,5 @@
 //! The four things the agent says to the API server: who am I, how is my Node, here is my heartbeat, tell me of changes.
+//! What it says while draining is `work`'s.
 //!
 //! Every call has a hard time-out and asks exactly once. Writes one annotation, by merge patch: server-side apply would
 //! re-create a Node that someone deleted.
@@ -12,7 +13,7 @@ use std::{
 use curfew_contract::annotation;
 use reqwest::{
     Method, RequestBuilder, Response,
-    header::{ACCEPT, CONTENT_TYPE, DATE},
+    header::{ACCEPT, CONTENT_TYPE, DATE, RETRY_AFTER},
 };
 use serde_json::json;
 
@@ -83,27 +84,21 @@ impl NodeApi {
     /// Writes the heartbeat, and learns how the Node is now. 404 if there is no such Node.
     pub async fn beat(&self, node: &NodeName, heartbeat: &str) -> Result<Seen, ApiError> {
         let patch = json!({ "metadata": { "annotations": { (annotation::HEARTBEAT): heartbeat } } });
-        let ask = Ask::new(Method::PATCH, path(node))
-            .partial()
-            .with("application/merge-patch+json", patch.to_string());
-        self.node(node, ask).await
+        self.node(node, Ask::merge(node, &patch)).await
     }
 
     /// Keeps new work away from the Node.
     pub async fn cordon(&self, node: &NodeName) -> Result<(), ApiError> {
         let patch = json!({ "spec": { "unschedulable": true } });
-        let ask = Ask::new(Method::PATCH, path(node))
-            .partial()
-            .with("application/merge-patch+json", patch.to_string());
-        self.call(&ask).await.map(drop)
+        self.call(&Ask::merge(node, &patch)).await.map(drop)
     }
 
-    async fn node(&self, node: &NodeName, ask: Ask) -> Result<Seen, ApiError> {
+    pub(super) async fn node(&self, node: &NodeName, ask: Ask) -> Result<Seen, ApiError> {
         let (answered, body) = self.call(&ask).await?;
         seen::node(&body)?.seen(node, answered, false)
     }
 
-    async fn call(&self, ask: &Ask) -> Result<(Option<Answered>, Vec<u8>), ApiError> {
+    pub(super) async fn call(&self, ask: &Ask) -> Result<(Option<Answered>, Vec<u8>), ApiError> {
         let connection = self.connection()?;
         let host = connection.host.as_str();
         let outcome = within(host, CALL, async {
@@ -189,7 +184,18 @@ impl Ask {
         self
     }
 
-    fn with(mut self, content_type: &'static str, body: String) -> Self {
+    /// Metadata only, of each object of a list.
+    pub(super) const fn partial_list(mut self) -> Self {
+        self.accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+        self
+    }
+
+    /// A change of the Node, answered with its metadata.
+    pub(super) fn merge(node: &NodeName, patch: &serde_json::Value) -> Self {
+        Self::new(Method::PATCH, path(node)).partial().with("application/merge-patch+json", patch.to_string())
+    }
+
+    pub(super) fn with(mut self, content_type: &'static str, body: String) -> Self {
         self.body = Some((content_type, body));
         self
     }
@@ -210,13 +216,16 @@ async fn opened(host: &str, request: RequestBuilder) -> Result<(Option<Answered>
     let received = clocks::read().boot;
     if !response.status().is_success() {
         let code = response.status().as_u16();
-        return Err(ApiError::from_status(code, message(&body(host, response, BODY_LIMIT).await?)));
+        let retry_after = response.headers().get(RETRY_AFTER);
+        let retry_after = retry_after.and_then(|value| value.to_str().ok()?.parse().ok());
+        let message = message(&body(host, response, BODY_LIMIT).await?);
+        return Err(ApiError::from_status(code, message, retry_after.map(Duration::from_secs)));
     }
     let date = response.headers().get(DATE).and_then(|value| date(value.to_str().ok()?));
     Ok((date.map(|date| Answered { date, sent, received }), response))
 }
 
-fn path(node: &NodeName) -> String {
+pub(super) fn path(node: &NodeName) -> String {
     format!("/api/v1/nodes/{node}")
 }
 
@@ -224,7 +233,7 @@ fn path(node: &NodeName) -> String {
 const NODE_USER: &str = "system:node:";
 
 /// Of a whole call, or of a watch until it is open.
-const CALL: Duration = Duration::from_secs(10);
+pub(super) const CALL: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,7 @@
 //! What keeps the agent from its Node, sorted by who has to do something about it.
 
+use std::time::Duration;
+
 use crate::{
     net::HttpError,
     node::{NodeNameError, kubeconfig::KubeconfigError},
@@ -32,6 +34,14 @@ pub enum ApiError {
         /// Its own words, shortened.
         message: String,
     },
+    /// 429: too much at once, or an eviction that a disruption budget forbids.
+    #[error("the API server says: not now ({message})")]
+    Busy {
+        /// When to ask again, if it says so.
+        retry_after: Option<Duration>,
+        /// Its own words, shortened.
+        message: String,
+    },
     /// Any other status that is not 2xx.
     #[error("the API server answered {code} ({message})")]
     Status {
@@ -61,17 +71,28 @@ pub enum ApiError {
 }
 
 impl ApiError {
-    pub(super) const fn from_status(code: u16, message: String) -> Self {
+    pub(super) const fn from_status(code: u16, message: String, retry_after: Option<Duration>) -> Self {
         match code {
             401 => Self::Unauthorized { message },
             403 => Self::Forbidden { message },
             404 => Self::NotFound { message },
+            429 => Self::Busy { retry_after, message },
             code => Self::Status { code, message },
         }
     }
 
     /// Whether a new connection may end it: a rotated certificate, another API server behind the same address.
     pub(super) const fn wants_new_connection(&self) -> bool {
-        !matches!(self, Self::Forbidden { .. } | Self::NotFound { .. } | Self::NotANode { .. })
+        !matches!(
+            self,
+            Self::Forbidden { .. }
+                | Self::NotFound { .. }
+                | Self::NotANode { .. }
+                | Self::Busy { .. }
+                | Self::Status { code: CONFLICT, .. }
+        )
     }
 }
+
+/// Somebody else has changed it meanwhile.
+const CONFLICT: u16 = 409;

@@ -19,6 +19,10 @@ pub struct Seen {
     pub deadline: Option<String>,
     /// The annotation [`annotation::DEADLINE_FOR`], as it is.
     pub deadline_for: Option<String>,
+    /// The annotation [`annotation::GRACE`], as it is.
+    pub grace: Option<String>,
+    /// The annotation [`annotation::CORDONED_FOR`], as it is.
+    pub cordoned_for: Option<String>,
     /// Where a watch may continue from.
     pub resource_version: String,
     /// Another one means: deleted and created again under the same name.
@@ -69,6 +73,8 @@ impl Metadata {
         Ok(Seen {
             deadline: annotations.remove(annotation::DEADLINE),
             deadline_for: annotations.remove(annotation::DEADLINE_FOR),
+            grace: annotations.remove(annotation::GRACE),
+            cordoned_for: annotations.remove(annotation::CORDONED_FOR),
             uid: mem::take(&mut self.uid),
             resource_version: self.resource_version()?,
             answered,

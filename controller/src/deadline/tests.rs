@@ -14,7 +14,7 @@ fn written(leases: Vec<Lease>, node: Node, at: i64) -> Option<(String, bool)> {
     let (world, now) = (world(leases, [node]), NOW + secs(at));
     let node = &world.nodes["n1"];
     match decide(node, &world.claims(node, now), now) {
-        Decision::Write(Write { instruction: Instruction::At(deadline), shortens_for }) => {
+        Decision::Write(Write { instruction: Instruction::At(deadline), shortens_for, .. }) => {
             Some((deadline.at().duration_since(NOW).as_secs().to_string(), shortens_for.is_some()))
         }
         Decision::Write(write) => Some((write.instruction.to_string(), write.shortens_for.is_some())),
@@ -63,6 +63,24 @@ fn a_deadline_that_is_garbled_or_missing_or_for_another_server_is_written_again(
             "{annotations:?}"
         );
     }
+}
+
+#[test]
+fn a_changed_grace_is_written_once_and_moves_no_deadline() {
+    let with = |grace: &str| vec![lease("l", "1h", |l| l["spec"]["watchdog"] = json!({"grace": grace}))];
+    let grace = |leases: Vec<Lease>, node: Node| {
+        let world = world(leases, [node]);
+        match decide(&world.nodes["n1"], &world.claims(&world.nodes["n1"], NOW), NOW) {
+            Decision::Write(write) => Some((write.instruction, write.grace.map(|grace| grace.to_string()))),
+            _ => None,
+        }
+    };
+    let stands = Instruction::At(Deadline::new(NOW + secs(660)).unwrap());
+    assert_eq!(grace(with("2m"), node_until("n1", 660)), None);
+    assert_eq!(grace(with("3m"), node_until("n1", 660)), Some((stands, Some("3m0s".into()))));
+    assert_eq!(grace(with("0s"), node_until("n1", 660)), Some((stands, None)));
+    let by_hand = Node { grace: Some("9h".into()), ..node_until("n1", 660) };
+    assert_eq!(grace(with("2m"), by_hand), Some((stands, Some("2m0s".into()))), "one writer");
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! A real API server: reached directly by the stage, and through a relay by everything on the stage.
 //!
-//! Uses the administrator's credential for everyone. Creates the CRD, Nodes and a lease there, and removes the latter
-//! two again.
+//! Uses the administrator's credential for everyone. Creates the CRD, Nodes, work and a lease there, and removes all but
+//! the CRD again.
 
 mod relay;
+mod work;
 
 use std::{
     collections::BTreeMap,
@@ -139,6 +140,7 @@ impl Real {
         let release = Patch::Merge(json!({"metadata": {"finalizers": null}}));
         drop(self.leases().patch_metadata(lease, &PatchParams::default(), &release).await);
         drop(self.leases().delete(lease, &gone).await.map_err(Box::new)?);
+        self.clear_work(&format!("sandbox%3D{lease}")).await?;
         for node in nodes {
             drop(self.nodes().delete(node, &gone).await.map_err(Box::new)?);
         }

@@ -136,8 +136,7 @@ impl Cloud {
         format!("http://{}{}{id}", self.metadata.address, metadata::PREFIX)
     }
 
-    /// What the metadata service answers this server to a GET of `path` (`/hetzner/v1/…`): status and text. For whoever
-    /// serves it at the real address and tells machines apart by theirs.
+    /// Status and text of a GET of `path` (`/hetzner/v1/…`), for whoever serves metadata at its real address.
     #[must_use]
     pub fn metadata(&self, id: u64, path: &str) -> (u16, String) {
         self.shared.look(|state| metadata::read(state, "GET", &format!("{id}{path}")))

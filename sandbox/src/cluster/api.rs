@@ -34,7 +34,12 @@ pub(crate) enum Answer {
     /// One object, or a `Status`; fields that were dropped are told in a warning.
     Object { code: u16, object: Value, dropped: Vec<String> },
     /// Objects as of a revision.
-    List { items: Vec<Value>, revision: u64 },
+    List {
+        items: Vec<Value>,
+        revision: u64,
+        /// Where the next part begins.
+        next: Option<String>,
+    },
     /// Changes as they come.
     Watch(Selector),
 }
@@ -43,8 +48,6 @@ pub(crate) enum Answer {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rules {
     pub(crate) node_reads: NodeReads,
-    /// A disruption budget forbids every eviction.
-    pub(crate) evictions_blocked: bool,
 }
 
 /// Decides and does it.
@@ -75,12 +78,13 @@ pub(crate) fn answer(
             let storage = resource.storage();
             let objects =
                 store.list(&storage, &ask.target.namespace).filter(|object| selector.matches(object));
-            let items = objects.cloned().map(|object| shown(resource, object)).collect();
-            Ok(Answer::List { items, revision: store.revision() })
+            let (objects, next) = part(objects, ask.query)?;
+            let items = objects.into_iter().cloned().map(|object| shown(resource, object)).collect();
+            Ok(Answer::List { items, revision: store.revision(), next })
         }
         Verb::Watch => Ok(Answer::Watch(selector)),
         Verb::Create if ask.target.subresource.as_deref() == Some("eviction") => {
-            mutate::evict(store, resource, ask, rules)
+            mutate::evict(store, resource, ask)
         }
         Verb::Create if resource.verbs == ["create"] => {
             // A review of oneself asks nothing, in whatever encoding.
@@ -101,6 +105,34 @@ pub(crate) fn answer(
         Verb::Delete => mutate::delete(store, resource, ask),
         Verb::DeleteCollection => Err(Refusal::method_not_allowed()),
     }
+}
+
+/// The part of a list that `limit` and `continue` ask for. At revision 0 the real server answers out of its memory, and in
+/// one piece.
+fn part<'a>(
+    objects: impl Iterator<Item = &'a Value>,
+    query: &BTreeMap<String, String>,
+) -> Result<(Vec<&'a Value>, Option<String>), Refusal> {
+    let text = |key: &str| query.get(key).map(String::as_str).unwrap_or_default();
+    let place = |object: &'a Value| {
+        let name = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
+        (name("namespace"), name("name"))
+    };
+    let (after, revision) = (text("continue"), text("resourceVersion"));
+    if !after.is_empty() && !revision.is_empty() {
+        return Err(Refusal::bad_request("specifying resource version is not allowed when using continue"));
+    }
+    let limit: usize = text("limit").parse().unwrap_or(0);
+    // No namespace has a dot in its name.
+    let begin = after.split_once('.');
+    let mut rest = objects.filter(|object| begin.is_none_or(|begin| place(object) > begin));
+    if limit == 0 || revision == "0" {
+        return Ok((rest.collect(), None));
+    }
+    let page: Vec<&Value> = rest.by_ref().take(limit).collect();
+    let next = rest.next().and_then(|_| page.last()).map(|last| place(last));
+    let next = next.map(|(namespace, name)| format!("{namespace}.{name}"));
+    Ok((page, next))
 }
 
 fn supported(resource: &Resource, ask: &Ask<'_>) -> Result<(), Refusal> {

@@ -17,6 +17,7 @@ use super::{
     api::Rules,
     authz::NodeReads,
     fault::Outage,
+    kubelet,
     ledger::Call,
     pki::{Authority, Validity},
     serve,
@@ -113,6 +114,7 @@ pub struct Cluster {
     address: SocketAddr,
     pub(super) dir: PathBuf,
     serving: Mutex<Option<JoinHandle<()>>>,
+    kubelets: JoinHandle<()>,
 }
 
 impl Cluster {
@@ -124,14 +126,16 @@ impl Cluster {
             let tls = authority.server(validity, options.listen)?;
             (authority, tls)
         };
-        let rules = Rules { node_reads: options.node_reads, evictions_blocked: false };
+        let rules = Rules { node_reads: options.node_reads };
         let shared = Arc::new(Shared::new(authority, tls, rules, options.bookmark_every));
         fs::create_dir_all(&options.dir).map_err(Error::files(&options.dir))?;
+        let kubelets = tokio::spawn(kubelet::run(shared.clone()));
         let mut cluster = Self {
             shared,
             address: (options.listen, options.port).into(),
             dir: options.dir,
             serving: Mutex::new(None),
+            kubelets,
         };
         for name in ["default", "kube-node-lease", "kube-public", "kube-system"] {
             cluster.create(("", "v1", "namespaces"), "", &json!({"metadata": {"name": name}}))?;
@@ -223,11 +227,6 @@ impl Cluster {
         self.shared.faults.set_skew(by);
     }
 
-    /// While on, a disruption budget forbids every eviction (429).
-    pub fn block_evictions(&self, on: bool) {
-        self.shared.set_rules(|rules| rules.evictions_blocked = on);
-    }
-
     /// Gives the server another certificate, for connections to come.
     pub fn set_server_validity(&self, validity: Validity) -> Result<(), Error> {
         self.shared.set_tls(self.shared.authority.server(validity, self.address.ip())?);
@@ -254,6 +253,7 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
+        self.kubelets.abort();
         if let Some(task) = self.serving().take() {
             task.abort();
         }

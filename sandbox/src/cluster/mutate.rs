@@ -4,8 +4,9 @@
 use serde_json::{Value, json};
 
 use super::{
-    api::{Answer, Ask, Rules, body, done, found, kept_as, key, received, shown},
+    api::{Answer, Ask, body, done, found, kept_as, key, received, shown},
     authz,
+    eviction::{self, Permit},
     patch::{self, Kind},
     refusal::Refusal,
     removal::{self, Deletion},
@@ -173,20 +174,20 @@ pub(super) fn delete(store: &mut Store, resource: &Resource, ask: &Ask<'_>) -> R
     }
 }
 
-/// With no kubelet to stop its containers, an evicted or deleted pod is gone at once unless finalizers hold it.
-pub(super) fn evict(
-    store: &mut Store,
-    resource: &Resource,
-    ask: &Ask<'_>,
-    rules: Rules,
-) -> Result<Answer, Refusal> {
+/// An `Eviction` that names no kind or version is read as one of `policy/v1`.
+pub(super) fn evict(store: &mut Store, resource: &Resource, ask: &Ask<'_>) -> Result<Answer, Refusal> {
     let sent = body(ask)?;
-    found(store, resource, ask)?;
-    if sent["kind"] != "Eviction" {
+    let named = |field: &str, expected: &[&str]| sent[field].as_str().is_none_or(|it| expected.contains(&it));
+    if !named("kind", &["Eviction"]) || !named("apiVersion", &["policy/v1", "policy/v1beta1"]) {
         return Err(Refusal::bad_request("the body of an eviction is an Eviction of policy/v1"));
     }
-    if rules.evictions_blocked {
-        return Err(Refusal::disruption_budget());
+    if sent["metadata"]["name"].as_str() != ask.target.name.as_deref() {
+        return Err(Refusal::bad_request("name in URL does not match name in Eviction object"));
+    }
+    match eviction::permit(store, found(store, resource, ask)?, ask.now)? {
+        Permit::Free => {}
+        Permit::Spends(key, budget) => drop(store.put(key, budget)),
+        Permit::Failed(status) => return Ok(done(201, status, vec![])),
     }
     let options = serde_json::to_vec(&sent["deleteOptions"]).unwrap_or_default();
     delete(store, resource, &Ask { body: &options, content_type: "", ..*ask })?;

@@ -115,10 +115,11 @@ impl Refusal {
     }
 
     /// An eviction a disruption budget forbids.
-    pub(crate) fn disruption_budget() -> Self {
+    pub(crate) fn disruption_budget(why: &str, retry_after: Option<u32>) -> Self {
         Self {
-            details: json!({"causes": [{"reason": "DisruptionBudget",
-                "message": "The disruption budget needs 1 healthy pods and has 1 currently"}]}),
+            details: json!({"causes": [{"reason": "DisruptionBudget", "message": why}],
+                            "retryAfterSeconds": retry_after}),
+            retry_after,
             ..Self::new(
                 429,
                 "TooManyRequests",

@@ -44,6 +44,7 @@ const BUILT_IN: &[Row] = &[
     ("", "v1", "nodes", "Node", "no", false, true, ALL),
     ("", "v1", "pods", "Pod", "po", true, true, ALL),
     ("", "v1", "secrets", "Secret", "", true, false, ALL),
+    ("", "v1", "serviceaccounts", "ServiceAccount", "sa", true, false, ALL),
     (
         "apiextensions.k8s.io",
         "v1",

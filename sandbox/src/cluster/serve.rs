@@ -177,8 +177,8 @@ fn decide(
             }
             response
         }
-        Answer::List { items, revision } => {
-            json(StatusCode::OK, &shape.list(&resource, &items, revision, now))
+        Answer::List { items, revision, next } => {
+            json(StatusCode::OK, &shape.list(&resource, &items, (revision, next), now))
         }
         Answer::Watch(selector) => {
             let watch = Watch::open(shared, &resource, &target.namespace, selector, shape, &query, place)?;

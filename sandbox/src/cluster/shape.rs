@@ -61,11 +61,24 @@ impl Shape {
         }
     }
 
-    /// A list.
-    pub(crate) fn list(self, resource: &Resource, items: &[Value], revision: u64, now: Timestamp) -> Value {
-        let meta = json!({"resourceVersion": revision.to_string()});
+    /// A list as of a revision, and where its next part begins.
+    pub(crate) fn list(
+        self,
+        resource: &Resource,
+        items: &[Value],
+        (revision, next): (u64, Option<String>),
+        now: Timestamp,
+    ) -> Value {
+        let mut meta = json!({"resourceVersion": revision.to_string()});
+        if let Some(next) = next {
+            meta["continue"] = next.into();
+        }
         match self {
-            Self::Table => table::of(resource, items, &meta["resourceVersion"], true, now),
+            Self::Table => {
+                let mut table = table::of(resource, items, &meta["resourceVersion"], true, now);
+                table["metadata"] = meta;
+                table
+            }
             Self::Metadata => {
                 let items: Vec<Value> = items.iter().map(partial).collect();
                 json!({"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": meta, "items": items})

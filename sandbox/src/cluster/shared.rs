@@ -22,7 +22,7 @@ pub(crate) struct Shared {
     calls: Mutex<Vec<Call>>,
     pub(crate) authority: Authority,
     tls: Mutex<Arc<ServerConfig>>,
-    rules: Mutex<Rules>,
+    rules: Rules,
     pub(crate) bookmark_every: Duration,
     opened: AtomicU64,
     closed: AtomicU64,
@@ -42,7 +42,7 @@ impl Shared {
             calls: Mutex::new(Vec::new()),
             authority,
             tls: Mutex::new(Arc::new(tls)),
-            rules: Mutex::new(rules),
+            rules,
             bookmark_every,
             opened: AtomicU64::new(0),
             closed: AtomicU64::new(0),
@@ -77,12 +77,8 @@ impl Shared {
         self.changed.subscribe()
     }
 
-    pub(crate) fn rules(&self) -> Rules {
-        *self.rules.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn set_rules(&self, change: impl FnOnce(&mut Rules)) {
-        change(&mut self.rules.lock().unwrap_or_else(PoisonError::into_inner));
+    pub(crate) const fn rules(&self) -> Rules {
+        self.rules
     }
 
     pub(crate) fn tls(&self) -> Arc<ServerConfig> {

@@ -21,6 +21,7 @@ pub(crate) fn normalize(resource: &Resource, object: &mut Value) -> Result<Vec<S
         "Event" => through::<v1::Event>(object),
         "Namespace" => through::<v1::Namespace>(object),
         "Secret" => through::<v1::Secret>(object),
+        "ServiceAccount" => through::<v1::ServiceAccount>(object),
         "Lease" => through::<Lease>(object),
         "DaemonSet" => through::<DaemonSet>(object),
         "PodDisruptionBudget" => through::<PodDisruptionBudget>(object),

@@ -5,6 +5,7 @@ mod f0;
 mod f1;
 mod f10;
 mod f11;
+mod f1_drain;
 mod f2_seen;
 mod f3;
 mod f4_seen;
@@ -36,6 +37,9 @@ pub enum Scenario {
     /// The controller is killed.
     #[value(name = "F1")]
     F1,
+    /// The controller is killed: work is moved away before the machine goes.
+    #[value(name = "F1-drain")]
+    F1Drain,
     /// The agent is killed: shown in time.
     #[value(name = "F2-seen", alias = "F2")]
     F2Seen,
@@ -61,8 +65,18 @@ pub enum Scenario {
 
 impl Scenario {
     /// All of them, the longest first: started in this order they end at about the same time.
-    pub const ALL: [Self; 9] =
-        [Self::F9, Self::F8, Self::F3, Self::F2Seen, Self::F10, Self::F0, Self::F1, Self::F11, Self::F4Seen];
+    pub const ALL: [Self; 10] = [
+        Self::F9,
+        Self::F8,
+        Self::F3,
+        Self::F1Drain,
+        Self::F2Seen,
+        Self::F10,
+        Self::F0,
+        Self::F1,
+        Self::F11,
+        Self::F4Seen,
+    ];
 
     /// Two cores bear so many stages without firing late.
     pub const AT_ONCE: usize = 5;
@@ -73,6 +87,7 @@ impl Scenario {
         match self {
             Self::F0 => "F0",
             Self::F1 => "F1",
+            Self::F1Drain => "F1-drain",
             Self::F2Seen => "F2-seen",
             Self::F3 => "F3",
             Self::F4Seen => "F4-seen",
@@ -95,6 +110,9 @@ impl Scenario {
         match self {
             Self::F0 => "nothing: the lease ends",
             Self::F1 => "controller killed (-9)",
+            Self::F1Drain => {
+                "controller killed (-9): work is moved, one pod at a time, then the machine goes"
+            }
             Self::F2Seen => "agent killed (-9): shown as HeartbeatStale",
             Self::F3 => "controller and agent killed (-9)",
             Self::F4Seen => "token made read-only: shown as AuthorityDenied",
@@ -114,6 +132,12 @@ impl Scenario {
         }
     }
 
+    /// `renewInterval` and `slack`: half of the latter is the grace.
+    const fn watchdog(self) -> (Duration, Duration) {
+        let slack = if matches!(self, Self::F1Drain) { 24 } else { 11 };
+        (Duration::from_secs(10), Duration::from_secs(slack))
+    }
+
     /// PID 1's timer: fast where the backstop is what is seen. Where the agent has to try again and again, the second
     /// layer, which would join in, is given no turn.
     const fn check_every(self) -> Duration {
@@ -125,8 +149,8 @@ impl Scenario {
 
     /// Plays the row on a stage of its own.
     pub async fn play(self, programs: Programs, kubeconfig: Option<PathBuf>) -> Result<Row, StageError> {
-        let setup =
-            Setup { kubeconfig, check_every: self.check_every(), ..Setup::new(programs, self.lease()) };
+        let (check_every, watchdog) = (self.check_every(), self.watchdog());
+        let setup = Setup { kubeconfig, watchdog, check_every, ..Setup::new(programs, self.lease()) };
         let stage = Stage::set(setup).await?;
         let row = self.play_on(&stage).await;
         if !row.as_ref().is_ok_and(|row| row.held) {
@@ -164,6 +188,7 @@ impl Scenario {
         match self {
             Self::F0 => f0::play(stage).await,
             Self::F1 => f1::play(stage).await,
+            Self::F1Drain => f1_drain::play(stage).await,
             Self::F2Seen => f2_seen::play(stage).await,
             Self::F3 => f3::play(stage).await,
             Self::F4Seen => f4_seen::play(stage).await,

@@ -24,7 +24,12 @@ pub struct Row {
     pub overshoot_seconds: Option<f64>,
     /// What [`Row::overshoot_seconds`] may be at most.
     pub bound_seconds: f64,
-    /// By the right layer, not early, within the bound; in a `-seen` row: shown in time, and nothing deleted.
+    /// Seconds from the deadline to the last eviction of a pod that could move: negative is before it. In a `-drain` row
+    /// only, and not there if some pod was not evicted by then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work_moved_seconds: Option<f64>,
+    /// By the right layer, not early, within the bound; in a `-seen` row: shown in time, and nothing deleted; in a `-drain`
+    /// row also: what could move was evicted before the deadline and not before the fault, what could not was left alone.
     pub held: bool,
 }
 
@@ -49,6 +54,15 @@ impl Layer {
     }
 }
 
+/// What became of a machine's work.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Work {
+    /// Seconds from the deadline to the last eviction.
+    pub(super) moved: Option<f64>,
+    /// Nothing was evicted that should not have been.
+    pub(super) kept: bool,
+}
+
 impl Row {
     /// A row that ends with a machine's end.
     #[must_use]
@@ -63,7 +77,14 @@ impl Row {
             enforced_by,
             overshoot_seconds: overshoot.map(rounded),
             bound_seconds: rounded(bound),
+            work_moved_seconds: None,
         }
+    }
+
+    /// The same, where the machine had work.
+    pub(super) fn with(self, work: Work) -> Self {
+        let in_time = work.moved.is_some_and(|seconds| seconds < 0.0);
+        Self { held: self.held && in_time && work.kept, work_moved_seconds: work.moved.map(rounded), ..self }
     }
 
     /// A row that could not be played: a promise that was not seen to be kept is not kept.
@@ -75,6 +96,7 @@ impl Row {
             enforced_by: None,
             overshoot_seconds: None,
             bound_seconds: 0.0,
+            work_moved_seconds: None,
             held: false,
         }
     }
@@ -94,6 +116,7 @@ impl Row {
             enforced_by: None,
             overshoot_seconds: after.map(|after| rounded(after.as_secs_f64())),
             bound_seconds: rounded(bound.as_secs_f64()),
+            work_moved_seconds: None,
             held: !gone && after.is_some_and(|after| after <= bound),
         }
     }
@@ -130,11 +153,34 @@ mod tests {
     }
 
     #[test]
+    fn a_row_with_work_holds_only_if_all_of_it_moved_in_time_and_nothing_else_did() {
+        let held = |moved, kept, late_millis| {
+            let row =
+                Row::ended("F1-drain", Some(gone(AGENT, late_millis)), Layer::Agent, Duration::from_secs(1));
+            row.with(Work { moved, kept }).held
+        };
+        assert!(held(Some(-3.5), true, 20));
+        assert!(!held(Some(0.5), true, 20), "after the deadline");
+        assert!(!held(None, true, 20), "not all of it");
+        assert!(!held(Some(-3.5), false, 20), "something else too");
+        assert!(!held(Some(-3.5), true, 1_001), "and the machine late");
+    }
+
+    #[test]
     fn a_row_is_spelled_as_promised() {
         let row = Row::ended("F1", Some(gone(AGENT, 20)), Layer::Agent, Duration::from_secs(1));
         assert_eq!(
             serde_json::to_string(&row).unwrap(),
             r#"{"scenario":"F1","gone":true,"enforcedBy":"agent","overshootSeconds":0.02,"boundSeconds":1.0,"held":true}"#
+        );
+    }
+
+    #[test]
+    fn a_row_with_work_says_when_it_moved() {
+        let row = Row::ended("F1-drain", Some(gone(AGENT, 20)), Layer::Agent, Duration::from_secs(1));
+        assert_eq!(
+            row.with(Work { moved: Some(-3.5), kept: true }).json(),
+            r#"{"scenario":"F1-drain","gone":true,"enforcedBy":"agent","overshootSeconds":0.02,"boundSeconds":1.0,"workMovedSeconds":-3.5,"held":true}"#
         );
     }
 

@@ -12,4 +12,5 @@ mod bench;
 mod faults;
 mod kubelet;
 mod objects;
+mod pods;
 mod watches;

@@ -98,20 +98,6 @@ async fn an_event_is_one_object_in_both_groups() {
 }
 
 #[tokio::test]
-async fn a_disruption_budget_holds_an_eviction_back() {
-    let bench = Bench::start().await;
-    let kubelet = bench.kubelet().await;
-    let evict = "POST /api/v1/namespaces/default/pods/on-n1/eviction";
-    let body = json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "on-n1"}});
-    bench.cluster.block_evictions(true);
-    let (code, status) = ask(&kubelet, evict, &body).await;
-    assert_eq!((code, &status["details"]["causes"][0]["reason"]), (429, &json!("DisruptionBudget")));
-    bench.cluster.block_evictions(false);
-    assert_eq!(ask(&kubelet, evict, &body).await.0, 201);
-    assert!(bench.cluster.object("pods", "default", "on-n1").is_none());
-}
-
-#[tokio::test]
 async fn what_is_not_supported_is_refused_and_never_quietly() {
     let bench = Bench::start().await;
     let admin = bench.client(&Identity::Admin).await;
