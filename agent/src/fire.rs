@@ -183,3 +183,38 @@ const REFUSED_DELAY: Duration = Duration::from_mins(10);
 /// One call, from look-up to the last byte.
 const CALL: Duration = Duration::from_secs(10);
 const TURN: Duration = Duration::from_secs(2);
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use curfew_provider::{Method, Token};
+
+    use super::*;
+    use crate::net::{
+        Dates, Proxies,
+        testing::{NOW, best_time},
+    };
+
+    async fn refusal_of(address: &str) -> Result<Outcome, Misfire> {
+        let transport = Transport::new(&Options {
+            authorities: None,
+            proxies: Proxies::none(),
+            fallback: Vec::new(),
+            dates: Dates::Strict,
+            best_time: best_time(NOW),
+            dates_ignored: Arc::default(),
+        });
+        let url = format!("https://{address}/v1/servers/42");
+        let delete = Request { method: Method::Delete, url, body: None, token: Token::new("t").unwrap() };
+        let answer = transport.unwrap().send(&delete, CALL).await;
+        Err(answer.unwrap_err().into())
+    }
+
+    #[tokio::test]
+    async fn without_a_network_no_delay_grows() {
+        // TCP to a broadcast address is refused as everything is without a route.
+        assert_eq!(next(&refusal_of("127.255.255.255:9").await), Next::After(FIRST_DELAY));
+        assert_eq!(next(&refusal_of("127.0.0.1:9").await), Next::BackOff, "somebody was asked");
+    }
+}

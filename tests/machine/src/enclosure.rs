@@ -40,7 +40,7 @@ pub(crate) fn enter() -> Result<(), Refused> {
     if !nix::unistd::geteuid().is_root() {
         return Err(Refused::NotRoot);
     }
-    for program in ["systemd-nspawn", "nsenter", "ip"] {
+    for program in ["systemd-nspawn", "nsenter", "ip", "qemu-system-x86_64", "dnsmasq"] {
         let paths = env::var_os("PATH").unwrap_or_default();
         if !env::split_paths(&paths).any(|dir| dir.join(program).exists()) {
             return Err(Refused::NotInstalled(program));

@@ -250,6 +250,7 @@ impl World {
                 self.suspended = 0;
                 self.boot += 1;
                 self.unaccounted += lost;
+                self.dated += lost; // of the minute that a bound from outside leaves, too
                 self.excuse += lost;
                 self.start_again();
             }
