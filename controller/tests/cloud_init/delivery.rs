@@ -12,6 +12,7 @@ use ring::digest;
 use crate::{
     machine::Machine,
     mirror::{Answer, Mirror},
+    not_checked,
 };
 
 const WITHOUT_APT: &str = "mount -t tmpfs none usr/lib/apt";
@@ -84,7 +85,7 @@ fn it_is_fetched_by_whatever_single_tool_is_there() {
 #[test]
 fn apt_helper_will_do() {
     if !std::path::Path::new("/usr/lib/apt/apt-helper").exists() {
-        eprintln!("NOT CHECKED: this machine has no apt-helper");
+        not_checked("this machine has no apt-helper");
         return;
     }
     let Some(mut machine) = Machine::with("dpkg") else { return };
@@ -99,7 +100,7 @@ fn apt_helper_will_do() {
 #[test]
 fn busyboxs_wget_will_do() {
     if !Command::new("busybox").arg("true").status().is_ok_and(|status| status.success()) {
-        eprintln!("NOT CHECKED: this machine has no busybox");
+        not_checked("this machine has no busybox");
         return;
     }
     let Some(mut machine) = Machine::with("busybox") else { return };

@@ -12,6 +12,8 @@ use curfew_controller::cloud_init::{Document, Options, render};
 use tempfile::TempDir;
 use yaml_rust2::{Yaml, YamlLoader};
 
+use crate::not_checked;
+
 /// What any machine has.
 const BASICS: &str = "sh cat cp mv rm ls mkdir chmod sync cmp find sed df date sleep head tail wc env kill touch sha256sum \
                       grep ln id ip uname flock true false basename dirname";
@@ -32,7 +34,7 @@ impl Machine {
     /// With the basics and `tools`. `None`, and said so, where this machine has not what it takes.
     pub(crate) fn with(tools: &str) -> Option<Self> {
         if !namespaced("true").status().is_ok_and(|status| status.success()) {
-            eprintln!("NOT CHECKED: this machine allows no mount namespace");
+            not_checked("this machine allows no mount namespace");
             return None;
         }
         let machine = Self { dir: TempDir::new().unwrap(), before: String::new() };
@@ -81,7 +83,7 @@ impl Machine {
         // A chain of links is followed here: below the root it would lead nowhere.
         let real = host.and_then(|path| fs::canonicalize(path).ok());
         let Some(below) = real.as_deref().and_then(|path| path.strip_prefix("/usr").ok()) else {
-            eprintln!("NOT CHECKED: this machine has no {tool} of its own");
+            not_checked(&format!("this machine has no {tool} of its own"));
             return false;
         };
         symlink(Path::new("/host").join(below), self.path("usr/bin").join(tool)).unwrap();

@@ -10,7 +10,10 @@ use curfew_controller::cloud_init::{Content, Error, ExtraFile, LIMIT, Options, S
 use proptest::prelude::*;
 use yaml_rust2::{Yaml, YamlLoader};
 
-use crate::delivery::{agent, options, said};
+use crate::{
+    delivery::{agent, options, said},
+    not_checked,
+};
 
 const AGENT: &str = "--agent-url https://example.com/curfew-agent --agent-sha256 \
                      0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
@@ -76,7 +79,7 @@ fn cloud_init_takes_every_flavour_and_it_fits() {
         let path = dir.path().join("user-data");
         fs::write(&path, &document).unwrap();
         match Command::new("cloud-init").args(["schema", "--config-file"]).arg(&path).output() {
-            Err(_) => eprintln!("NOT CHECKED: there is no cloud-init on this machine"),
+            Err(_) => not_checked("there is no cloud-init on this machine"),
             Ok(output) => {
                 let words = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
                 assert!(output.status.success() && words.contains("Valid"), "{words}\n{document}");
@@ -88,7 +91,7 @@ fn cloud_init_takes_every_flavour_and_it_fits() {
 #[test]
 fn shellcheck_finds_nothing_in_the_script_as_written_nor_as_shipped() {
     if Command::new("shellcheck").arg("--version").output().is_err() {
-        return eprintln!("NOT CHECKED: there is no shellcheck on this machine");
+        return not_checked("there is no shellcheck on this machine");
     }
     let check = |paths: &[std::path::PathBuf], excluded: &str| {
         let output = Command::new("shellcheck")
@@ -230,7 +233,7 @@ for file in yaml.safe_load(sys.stdin.read())['write_files']:
         .output()
         .is_ok_and(|out| out.status.success())
     {
-        return eprintln!("NOT CHECKED: this machine's python3 has no yaml");
+        return not_checked("this machine's python3 has no yaml");
     }
     for content in [
         "a\tb\n\tc\n",
