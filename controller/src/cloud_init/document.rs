@@ -36,8 +36,8 @@ fn file(part: &Part) -> String {
     format!("- path: \"{path}\"\n  permissions: \"{mode}\"\n  {content}")
 }
 
-/// A text that a block scalar carries unchanged under every version of YAML: printable ASCII and tabs, one newline at its end, and a
-/// first line that says by itself how far it is indented.
+/// A text that a block scalar carries unchanged under every version of YAML: printable ASCII and tabs, one newline at its
+/// end, and a first line that says by itself how far it is indented.
 fn readable(content: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(content).ok()?;
     let is_plain = |byte: u8| matches!(byte, b'\n' | b'\t' | b' ') || byte.is_ascii_graphic();
@@ -63,7 +63,7 @@ pub(super) fn assign(name: &str, value: &str) -> String {
     format!("{name}='{}'\n", value.replace('\'', r"'\''"))
 }
 
-/// A script (without its first line, since its interpreter is named) or unit without the lines that only explain it: the document is small, and the repository has them.
+/// A script or unit without the lines that only explain it: the document must be small, and the repository has them.
 pub(super) fn without_comments(text: &str) -> String {
     let keeps =
         |line: &&str| line.starts_with("#!") || !line.trim_start().starts_with('#') && !line.is_empty();

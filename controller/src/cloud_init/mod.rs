@@ -14,7 +14,6 @@ mod kubernetes;
 mod options;
 mod parts;
 mod stages;
-
 mod value;
 
 pub(crate) use args::CloudInitArgs;
