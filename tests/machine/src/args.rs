@@ -17,7 +17,8 @@ use crate::{
 
 /// Plays rows of the failure matrix on real machines.
 ///
-/// Exit codes: 0 every row held, 1 not, 77 nothing can be played here (the reason is printed).
+/// Exit codes: 0 every row held; 1 not, or something has to be installed or built first; 77 nothing can be played here
+/// (the reason is printed).
 #[derive(Debug, Parser)]
 #[command(name = "machine")]
 pub(crate) struct Cli {

@@ -18,21 +18,28 @@ use crate::{
 pub(super) struct Way {
     sources: &'static [&'static str],
     change: Change,
-    /// A line of the bootstrap's log that proves the way was gone.
+    /// Holds on the machine if this way was gone, and no other. `retries` is what the bootstrap's log says of them.
+    gone: &'static str,
     bound: Duration,
 }
 
 pub(super) const CURL: Way =
-    Way { sources: &["agent"], change: |root| without(root, &["wget", "busybox"]), bound: ARMS };
+    Way { sources: &["agent"], change: |root| without(root, &["wget"]), gone: AT_ONCE, bound: ARMS };
 pub(super) const WGET: Way =
-    Way { sources: &["agent"], change: |root| without(root, &["curl"]), bound: ARMS };
+    Way { sources: &["agent"], change: |root| without(root, &["curl"]), gone: AT_ONCE, bound: ARMS };
 pub(super) const PYTHON3: Way =
-    Way { sources: &["agent"], change: |root| without(root, &["curl", "wget", "busybox"]), bound: ARMS };
-pub(super) const WRONG_FIRST: Way = Way { sources: &["wrong", "agent"], change: |_| Ok(()), bound: ARMS };
+    Way { sources: &["agent"], change: |root| without(root, &["curl", "wget"]), gone: AT_ONCE, bound: ARMS };
+pub(super) const WRONG_FIRST: Way = Way {
+    sources: &["wrong", "agent"],
+    change: |_| Ok(()),
+    gone: "[ \"$retries\" = 'wrong checksum from 10.88.0.1:8000, by curl' ]",
+    bound: ARMS,
+};
 /// A source that hangs costs twenty seconds.
 pub(super) const DEAD_SOURCES: Way = Way {
     sources: &["closed", "missing", "hangs", "agent"],
     change: |_| Ok(()),
+    gone: "[ \"$(echo \"$retries\" | sed 's/.* from 10.88.0.1:/:/' | xargs)\" = ':8001 :8000 :8000' ]",
     bound: Duration::from_mins(1),
 };
 
@@ -41,7 +48,10 @@ pub(super) async fn arms(stage: &Stage, way: &Way) -> Played {
     let plan = Plan { sources: way.sources, ..Plan::default() };
     let scene = stage.container_by(plan, way.change).await?;
     scene.proven(way.bound).await?;
-    Ok(scene.seen(scene.booted.elapsed(), way.bound))
+    let after = scene.booted.elapsed();
+    let retries = "retries=$(sed -n 's/.* fetch retry //p' /var/lib/curfew/bootstrap/log)";
+    scene.machine.run(&format!("{retries}; {} || {{ echo \"$retries\"; exit 1; }}", way.gone)).await?;
+    Ok(scene.seen(after, way.bound))
 }
 
 /// Only wrong bytes: the agent must not be there, no Node may be taken, and a person is told at each place there is.
@@ -117,3 +127,5 @@ fn without(root: &Path, programs: &[&str]) -> io::Result<()> {
 /// As its service would: what a killed run had started may keep the lock for a moment.
 const RUN: &str = "until sh /var/lib/curfew/bootstrap/run; do [ $? = 75 ] || exit 1; sleep 1; done";
 const ARMS: Duration = Duration::from_secs(45);
+/// The first tool there is had it at once.
+const AT_ONCE: &str = "[ -z \"$retries\" ]";

@@ -9,6 +9,8 @@ pub(super) async fn play(stage: &Stage) -> Played {
     let scene = stage.container().await?;
     scene.proven(BOUND).await?;
     let after = scene.booted.elapsed();
+    // The bootstrap loads it after the agent has armed, and before anything joins.
+    scene.says("curfew-bootstrap: guard done", BOUND).await?;
     scene.machine.run(POD).await?;
     let ask = |who: &str| {
         format!(

@@ -124,9 +124,7 @@ pub(crate) static ROWS: &[Row] = &[
     row("fetch-hangs-seen", "dead sources, one that hangs, then a good one", |stage| {
         Box::pin(bootstrap::arms(stage, &bootstrap::DEAD_SOURCES))
     }),
-    row("fetch-curl-seen", "no wget, no python3 to fetch with", |stage| {
-        Box::pin(bootstrap::arms(stage, &bootstrap::CURL))
-    }),
+    row("fetch-curl-seen", "no wget", |stage| Box::pin(bootstrap::arms(stage, &bootstrap::CURL))),
     row("fetch-wget-seen", "no curl", |stage| Box::pin(bootstrap::arms(stage, &bootstrap::WGET))),
     row("fetch-python3-seen", "no curl, no wget", |stage| {
         Box::pin(bootstrap::arms(stage, &bootstrap::PYTHON3))
