@@ -13,6 +13,7 @@ mod guard;
 mod identity;
 mod leaks;
 mod life_of_a_node;
+mod notify;
 mod ready;
 mod secrets;
 mod units;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         identity::PROMISES,
         leaks::PROMISES,
         life_of_a_node::PROMISES,
+        notify::PROMISES,
         ready::PROMISES,
         secrets::PROMISES,
         units::PROMISES,
