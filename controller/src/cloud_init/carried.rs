@@ -46,3 +46,16 @@ pub(super) fn join(flavour: &Flavour) -> &'static str {
         Flavour::Kubeadm { .. } => repository!("cloud-init/join-kubeadm.sh"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_is_held_is_held_everywhere() {
+        let list = HELD.join(" ");
+        assert_eq!(HOLD.matches(&format!("for service in {list}; do")).count(), 2);
+        let before = GUARD.lines().find(|line| line.starts_with("Before=kubelet")).unwrap();
+        assert_eq!(before, HELD.map(|name| format!("{name}.service")).join(" ").replacen("", "Before=", 1));
+    }
+}
