@@ -2,6 +2,7 @@
 //!
 //! Reads only. Every check is made and printed; the exit code is that of the first that failed.
 
+mod environment;
 mod identity;
 mod program;
 mod root;
@@ -84,8 +85,8 @@ fn configuration(root: &Root, config: &Config, complaints: &[Complaint]) -> Chec
     if !root.dir().is_dir() {
         return Err(fault(format!("{} is not a directory", root.dir().display())));
     }
-    if let Some(complaint) = complaints.first() {
-        return Err(fault(complaint.clone()));
+    if let Some(complaint) = complaints.iter().cloned().chain(environment::complaints(root)).next() {
+        return Err(fault(complaint));
     }
     let token = match &config.token {
         Source::File { path, .. } if root.contains(&path.to_string_lossy()) => Some(path),

@@ -165,6 +165,21 @@ fn an_option_that_makes_no_sense_fails_the_image_though_the_agent_would_run_on()
 }
 
 #[test]
+fn the_options_of_an_image_are_those_its_own_services_will_be_given() {
+    for (text, exit) in [
+        ("# a comment\n; another\n\nCURFEW_MAX_LIFETIME=\"8h\"\nCURFEW_OBSERVE=no\nHCLOUD_TOKEN=x\n", None),
+        ("CURFEW_MAX_LIFETIME=forever\n", Some(13)),
+        ("CURFEW_MAX_LIFETIM=8h\n", Some(13)),
+        ("CURFEW_MAX_LIFETIME\n", Some(13)),
+        ("CURFEW_MAX_LIFETIME=8h --observe\n", Some(13)),
+    ] {
+        let image = image();
+        put(image.path(), "etc/curfew/agent.env", text);
+        assert_eq!(fault(image.path(), &Options::default()), exit, "{text}");
+    }
+}
+
+#[test]
 fn an_image_that_is_not_there_fails() {
     assert_eq!(fault(Path::new("/nonexistent"), &Options::default()), Some(10));
 }

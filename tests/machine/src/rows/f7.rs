@@ -11,7 +11,7 @@ use super::{
     Played, Stage,
     virtual_machine::{ApiServer, bound},
 };
-use crate::{clock, vm::Rtc};
+use crate::{bed::Bed, clock, vm::Rtc};
 
 pub(super) async fn suspended(stage: &Stage) -> Played {
     let scene = stage.virtual_machine(Rtc::Utc, SLACK).await?;
@@ -21,6 +21,18 @@ pub(super) async fn suspended(stage: &Stage) -> Played {
     scene.machine.wake().await?;
     let bound = bound(deadline, clock::now(), AWAKE);
     scene.ends(Layer::Agent, FIRES_WITHIN, bound).await
+}
+
+/// The agent is stopped before: what is left is the timer of process 1, whose monotonic half slept too.
+pub(super) async fn suspended_without_agent(stage: &Stage) -> Played {
+    let scene = stage.virtual_machine(Rtc::Utc, SLACK).await?;
+    let deadline = scene.cut_off(ApiServer::Hangs).await?;
+    scene.machine.run("systemctl stop curfew-agent").await?;
+    scene.machine.suspend().await?;
+    scene.wait_until(deadline, PAST).await;
+    scene.machine.wake().await?;
+    let bound = bound(deadline, clock::now(), CAUGHT_UP);
+    scene.ends(Layer::Backstop, FIRES_WITHIN, bound).await
 }
 
 pub(super) async fn paused(stage: &Stage, left: ApiServer) -> Played {
@@ -44,6 +56,8 @@ const LONGER_THAN_TOLD: Duration = Duration::from_secs(80);
 const PAST: SignedDuration = SignedDuration::from_secs(10);
 /// The Node is read for 10 s before a deadline is acted upon that passed in sleep.
 const AWAKE: SignedDuration = SignedDuration::from_secs(15);
+/// As the backstop's own bound: a minute until the timer, and its reading of the Node.
+const CAUGHT_UP: SignedDuration = SignedDuration::from_secs(75);
 /// A step of cluster time is believed when answers have confirmed it for a minute. They come with each heartbeat: here
 /// each second, on a machine in use each 30 s, which makes 2 min.
 const TOLD: SignedDuration = SignedDuration::from_secs(66);

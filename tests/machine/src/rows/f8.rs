@@ -27,7 +27,9 @@ pub(super) const FULL: Loss = Loss {
 };
 
 pub(super) const READ_ONLY: Loss = Loss {
-    command: "journalctl --relinquish-var; mount -o remount,ro /var && ! touch /var/lib/curfew/x 2>/dev/null",
+    // Whoever writes at this moment, the bootstrap for one, makes it busy.
+    command: "journalctl --relinquish-var; for _ in $(seq 40); do mount -o remount,ro /var && break; sleep 0.5; done 2>/dev/null; \
+              ! touch /var/lib/curfew/x 2>/dev/null",
 };
 
 pub(super) const NOWHERE: Loss = Loss {

@@ -75,6 +75,9 @@ pub(crate) static ROWS: &[Row] = &[
         Box::pin(f6::play(stage, f6::End::Reset))
     }),
     vm("F7-suspend", "suspended to RAM past the deadline", |stage| Box::pin(f7::suspended(stage))),
+    vm("F7-backstop", "agent stopped, suspended to RAM past the deadline", |stage| {
+        Box::pin(f7::suspended_without_agent(stage))
+    }),
     vm("F7-pause-cut", "paused by the hypervisor past the deadline, the API server gone", |stage| {
         Box::pin(f7::paused(stage, ApiServer::Hangs))
     }),
