@@ -1,7 +1,7 @@
 //! A lease from its beginning to its end, controller, agent and backstop together.
 
-use curfew_sandbox::machine::{AGENT, BACKSTOP};
-use curfew_tests::{Kept, Promise, World, agent_deletes, is_in_time, promises};
+use curfew_sandbox::machine::{AGENT, BACKSTOP, Spec};
+use curfew_tests::{Kept, Promise, World, agent_deletes, is_in_time, promises, secs};
 use nix::sys::signal::Signal;
 use serde_json::json;
 
@@ -12,6 +12,7 @@ pub(crate) const PROMISES: &[Promise] = promises![
     extending_a_lease_moves_the_deadline_and_shortening_it_too,
     a_frozen_agent_is_shown_and_the_backstop_fires,
     a_backstop_without_a_cluster_fires_out_of_the_ledger,
+    a_renewal_that_only_the_backstop_sees_and_too_late_buys_no_minute,
 ];
 
 async fn a_lease_that_ends_takes_its_machine_with_it() -> Kept {
@@ -38,7 +39,7 @@ async fn extending_a_lease_moves_the_deadline_and_shortening_it_too() -> Kept {
     let written = async || world.api.deadline("m-1").await;
     while written().await?.is_none_or(|deadline| deadline <= first) {
         assert!(world.deletes(machine).is_empty(), "deleted at the end that no longer counts");
-        tokio::time::sleep(curfew_tests::secs(1)).await;
+        tokio::time::sleep(secs(1)).await;
     }
     change(&world, "45s")?;
     let gone = world.gone(machine).await?;
@@ -68,6 +69,22 @@ async fn a_backstop_without_a_cluster_fires_out_of_the_ledger() -> Kept {
     machine.kill_agent(false);
     world.api.hang(true);
     fired_by_the_backstop(&world).await
+}
+
+async fn a_renewal_that_only_the_backstop_sees_and_too_late_buys_no_minute() -> Kept {
+    let rare = |spec: &mut Spec| spec.check_every = Some(secs(30));
+    let world = World::with(TESTBED, rare).await?;
+    let machine = world.machine();
+    world.arms(machine).await?;
+    let first = world.deadline_in(machine, 8).await?;
+    let says = |record: &serde_json::Value| record["deadline"]["deadline"] == first.as_millisecond();
+    world.recorded(machine, "the deadline in the ledger", says).await?;
+    machine.kill_agent(false);
+    let renewed = world.deadline_in(machine, 10).await?;
+    let gone = world.gone(machine).await?;
+    let late = gone.duration_since(renewed).as_secs();
+    assert!(gone >= renewed && late < 50, "{late} s after the deadline");
+    Ok(())
 }
 
 /// Within one period of the timer (5 s here) and 15 s to look, to ask the Node and to delete; and room for load.

@@ -33,6 +33,14 @@ impl Held {
         }
     }
 
+    /// A renewal that is learnt when it has passed too, while the deadline it renewed is due. It is no reason to live on:
+    /// nobody who asked the Node in time would have, and who cannot ask does not.
+    #[must_use]
+    pub fn missed(deadline: Wall, offset: Offset) -> Self {
+        let at = deadline.at(offset);
+        Self { deadline, fires: at, earliest: Some(at), respite: false }
+    }
+
     /// A deadline out of another boot's ledger: its instant is not known in this boot until cluster time is.
     #[must_use]
     pub fn remembered(deadline: Wall, offset: Offset) -> Self {

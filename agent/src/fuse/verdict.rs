@@ -105,7 +105,16 @@ impl Fuse {
     /// again, changes no instant. `asked`: when the question was asked that this answers.
     pub fn learn(&mut self, deadline: Option<Wall>, asked: Option<Boot>, clock: &ClusterClock, now: Reading) {
         if self.deadline.map(|held| held.deadline) != deadline {
-            self.deadline = deadline.map(|at| Held::learnt(at, clock.offset(now), now.boot));
+            let offset = clock.offset(now);
+            let renews_what_is_due =
+                |at: Wall| self.deadline.is_some_and(|held| held.fires <= now.boot && held.deadline < at);
+            self.deadline = deadline.map(|at| {
+                if renews_what_is_due(at) && at.at(offset) <= now.boot {
+                    Held::missed(at, offset)
+                } else {
+                    Held::learnt(at, offset, now.boot)
+                }
+            });
         }
         if let Some(asked) = asked {
             self.confirm(asked);

@@ -143,6 +143,9 @@ impl CloudInitArgs {
     /// What they mean. Reads the local files.
     pub(crate) fn options(self) -> Result<Options, Error> {
         let join = secret(self.join_on_machine, self.join_url, self.join_in_user_data, "/etc/curfew/join")?;
+        if self.flavour != FlavourName::K3s && (self.server.is_some() || self.k3s_sha256.is_some()) {
+            return Err(Error::Contradiction("--server and --k3s-url are for --flavour k3s only"));
+        }
         let binary = self.k3s_sha256.map(|sha256| Download { urls: self.k3s_url, sha256 });
         let flavour = match (self.flavour, self.server) {
             (FlavourName::None, _) => Flavour::None,

@@ -7,6 +7,7 @@ use curfew_contract::Cause;
 use proptest::prelude::*;
 
 mod created;
+mod missed;
 mod wrong_date;
 
 use super::super::Answered;
