@@ -148,6 +148,7 @@ fn what_makes_no_sense_is_refused_before_a_machine_is_rented() {
         ("--flavour none --agent-url ftp://example.com/a --agent-sha256 abc", "address"),
         ("--flavour none --agent-url https://me:pw@example.com/a --agent-sha256 abc", "address"),
         ("--flavour k3s --agent-on-image /a", "--server"),
+        ("--flavour kubeadm --agent-on-image /a --server https://10.0.0.2:6443", "k3s only"),
         ("--flavour none --agent-on-image a", "path"),
         ("--flavour none --agent-on-image /a --label =x", "label"),
         ("--flavour none --agent-on-image /a --taint a=b:Never", "taint"),
