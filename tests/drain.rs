@@ -5,6 +5,7 @@ mod pods;
 
 use curfew_contract::{Note, Phase, annotation};
 use curfew_tests::{Kept, Promise, World, is_in_time, promises, secs, told, without_backstop};
+use jiff::Timestamp;
 use serde_json::json;
 use tokio::time::sleep;
 
@@ -90,7 +91,7 @@ async fn a_budget_that_refuses_is_asked_until_it_allows() -> Kept {
     let deadline = near(&world).await?;
     // Its status is not up to date: the server says when to come back.
     world.becomes("a refusal", || evictions(&world).first().map(|call| assert_eq!(call.code, 429))).await?;
-    allow(&world, 1)?;
+    allow(&world, 1).await?;
     world.becomes("an eviction", || (!runs(&world, "web")).then_some(())).await?;
     assert!(world.cluster().now() < deadline);
     let calls = evictions(&world);
@@ -100,10 +101,7 @@ async fn a_budget_that_refuses_is_asked_until_it_allows() -> Kept {
 
 async fn a_machine_whose_budget_refuses_for_ever_is_gone_at_its_deadline() -> Kept {
     let world = World::alone(TESTBED).await?;
-    add(&world, "web", &json!({})).await?;
-    budget(&world)?;
-    allow(&world, 0)?;
-    let deadline = near(&world).await?;
+    let deadline = near_and_held(&world).await?;
     assert!(is_in_time(world.gone(world.machine()).await?, deadline));
     let calls = evictions(&world);
     assert!(
@@ -132,10 +130,7 @@ async fn a_renewal_that_comes_back_uncordons_what_the_agent_cordoned() -> Kept {
     })
     .await?;
     world.proves_itself(world.machine()).await?;
-    add(&world, "web", &json!({})).await?;
-    budget(&world)?;
-    allow(&world, 0)?;
-    let deadline = near(&world).await?;
+    let deadline = near_and_held(&world).await?;
     world.beats(world.machine(), "a draining machine", draining).await?;
     assert!(cordoned(&world));
     assert_eq!(text(&world, annotation::CORDONED_FOR), Some(deadline.to_string()));
@@ -163,13 +158,10 @@ async fn a_node_that_a_person_cordoned_stays_cordoned() -> Kept {
 
 async fn a_person_who_uncordons_in_mid_drain_is_not_fought() -> Kept {
     let world = World::alone(TESTBED).await?;
-    add(&world, "web", &json!({})).await?;
-    budget(&world)?;
-    allow(&world, 0)?;
-    let deadline = near(&world).await?;
+    let deadline = near_and_held(&world).await?;
     world.becomes("a refusal", || evictions(&world).pop()).await?;
     cordon(&world, false)?;
-    allow(&world, 1)?;
+    allow(&world, 1).await?;
     assert!(is_in_time(world.gone(world.machine()).await?, deadline), "and it goes all the same");
     // What was on its way when the person came may still arrive.
     assert!(evictions(&world).iter().filter(|call| call.code == 201).count() == 0, "{:?}", evictions(&world));
@@ -178,10 +170,7 @@ async fn a_person_who_uncordons_in_mid_drain_is_not_fought() -> Kept {
 
 async fn an_agent_killed_in_mid_drain_goes_on() -> Kept {
     let world = World::alone(TESTBED).await?;
-    add(&world, "web", &json!({})).await?;
-    budget(&world)?;
-    allow(&world, 0)?;
-    let deadline = near(&world).await?;
+    let deadline = near_and_held(&world).await?;
     world.becomes("a refusal", || evictions(&world).pop()).await?;
     world.machine().kill_agent(true);
     let refused = evictions(&world).len();
@@ -190,7 +179,7 @@ async fn an_agent_killed_in_mid_drain_goes_on() -> Kept {
         (evictions(&world).len() > refused).then_some(())
     };
     world.becomes("another refusal", goes_on).await?;
-    allow(&world, 1)?;
+    allow(&world, 1).await?;
     world.becomes("an eviction", || (!runs(&world, "web")).then_some(())).await?;
     assert!(world.cluster().now() < deadline && cordoned(&world));
     assert!(is_in_time(world.gone(world.machine()).await?, deadline));
@@ -282,6 +271,14 @@ async fn waiting_for_the_end_takes_no_processor() -> Kept {
         world.beats(world.machine(), "a draining machine", draining).await?;
     }
     Ok(())
+}
+
+/// As [`near`], with one pod, whose budget does not let it go.
+async fn near_and_held(world: &World) -> Result<Timestamp, Box<dyn std::error::Error + Send + Sync>> {
+    add(world, "web", &json!({})).await?;
+    budget(world)?;
+    allow(world, 0).await?;
+    near(world).await
 }
 
 /// Up to its deadline.

@@ -121,7 +121,10 @@ impl Machine {
         let token = |holder: &str| cloud.issue_token(Project::OURS, Access::ReadWrite, holder);
         let (agents, backstops) = (token(AGENT), token(BACKSTOP));
         let install = || -> io::Result<()> {
-            firmware(&dir.join("dmi"), id)?;
+            fs::create_dir_all(dir.join("dmi"))?;
+            firmware(id)
+                .into_iter()
+                .try_for_each(|(file, text)| fs::write(dir.join("dmi").join(file), text))?;
             ["run", "state"].iter().try_for_each(|part| fs::create_dir_all(dir.join(part)))?;
             secret(&dir.join(AGENT), &agents)?;
             secret(&dir.join(BACKSTOP), &backstops)
@@ -232,12 +235,20 @@ impl Options<'_> {
     }
 }
 
-/// What a Hetzner server's firmware says.
-fn firmware(dir: &Path, id: u64) -> io::Result<()> {
-    fs::create_dir_all(dir)?;
-    fs::write(dir.join("sys_vendor"), "Hetzner\n")?;
-    fs::write(dir.join("product_serial"), format!("{id}\n"))?;
-    fs::write(dir.join("product_uuid"), format!("00000000-0000-4000-8000-{id:012x}\n"))
+/// What a Hetzner server's firmware says, by the files in which Linux shows it.
+#[must_use]
+pub fn firmware(id: u64) -> [(&'static str, String); 3] {
+    [
+        ("sys_vendor", "Hetzner\n".into()),
+        ("product_serial", format!("{id}\n")),
+        ("product_uuid", format!("{}\n", product_uuid(id))),
+    ]
+}
+
+/// Derived from the server's id, so that a clone can be told from its original.
+#[must_use]
+pub fn product_uuid(id: u64) -> String {
+    format!("00000000-0000-4000-8000-{id:012x}")
 }
 
 fn secret(path: &Path, text: &str) -> io::Result<()> {

@@ -63,6 +63,25 @@ pub struct Gone {
 }
 
 impl Gone {
+    /// Waits for the end of a server, whose Node has this name. `None`: it still lives.
+    pub async fn wait(
+        cloud: &Cloud,
+        api: &Api,
+        server: u64,
+        node: &str,
+        within: Duration,
+    ) -> Result<Option<Self>, ApiError> {
+        let Some(at) = cloud.wait_gone(server, within).await else { return Ok(None) };
+        let deadline = api.deadline(node).await?;
+        let path = format!("/v1/servers/{server}");
+        let deletes = |entry: &Entry| entry.method == "DELETE" && entry.path == path && entry.status < 300;
+        let by = match cloud.ledger().into_iter().find(deletes).map(|entry| entry.caller) {
+            Some(Caller::Known { holder, .. }) => holder,
+            other => format!("{other:?}"),
+        };
+        Ok(Some(Self { at, by, deadline }))
+    }
+
     /// Seconds from the deadline in force. Negative: too early.
     #[must_use]
     pub fn overshoot(&self) -> Option<f64> {
@@ -219,16 +238,7 @@ impl Stage {
 
     /// Waits for the end of a machine.
     pub async fn gone(&self, machine: &Machine, within: Duration) -> Result<Option<Gone>, StageError> {
-        let Some(at) = self.cloud.wait_gone(machine.id, within).await else { return Ok(None) };
-        let deadline = self.api.deadline(&machine.name).await?;
-        let path = format!("/v1/servers/{}", machine.id);
-        let deletes = |entry: &Entry| entry.method == "DELETE" && entry.path == path && entry.status < 300;
-        let by = self.cloud.ledger().into_iter().find(|entry| deletes(entry)).map(|entry| entry.caller);
-        let by = match by {
-            Some(Caller::Known { holder, .. }) => holder,
-            other => format!("{other:?}"),
-        };
-        Ok(Some(Gone { at, by, deadline }))
+        Ok(Gone::wait(&self.cloud, &self.api, machine.id, &machine.name, within).await?)
     }
 
     /// Waits for a moment of the wall clock.

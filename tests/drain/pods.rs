@@ -47,18 +47,8 @@ pub(super) fn budget(world: &World) -> Kept {
 }
 
 /// As the disruption controller writes it.
-pub(super) fn allow(world: &World, disruptions: i64) -> Kept {
-    let status = json!({
-        "observedGeneration": 1, "disruptionsAllowed": disruptions, "currentHealthy": 1 + disruptions,
-        "desiredHealthy": 1, "expectedPods": 2,
-    });
-    world.cluster().merge_patch(
-        BUDGETS,
-        "default",
-        &format!("{BUDGET}/status"),
-        &json!({"status": status}),
-    )?;
-    Ok(())
+pub(super) async fn allow(world: &World, disruptions: u32) -> Kept {
+    Ok(world.api.allow_disruptions(BUDGET, disruptions).await?)
 }
 
 /// Every eviction that was asked for and answered, oldest first.

@@ -29,7 +29,7 @@ impl Held {
         if at <= now {
             Self { deadline, fires: now.plus(RESPITE), earliest: None, respite: true }
         } else {
-            Self { deadline, fires: at, earliest: Some(at), respite: false }
+            Self::dated(deadline, at)
         }
     }
 
@@ -37,7 +37,11 @@ impl Held {
     /// nobody who asked the Node in time would have, and who cannot ask does not.
     #[must_use]
     pub fn missed(deadline: Wall, offset: Offset) -> Self {
-        let at = deadline.at(offset);
+        Self::dated(deadline, deadline.at(offset))
+    }
+
+    /// One that fires `at` its own time.
+    const fn dated(deadline: Wall, at: Boot) -> Self {
         Self { deadline, fires: at, earliest: Some(at), respite: false }
     }
 

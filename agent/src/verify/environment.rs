@@ -33,14 +33,15 @@ fn command_line(text: &str) -> (Vec<String>, Vec<Complaint>) {
         command.find_subcommand("run").into_iter().flat_map(clap::Command::get_arguments).collect();
     let settings = text.lines().map(str::trim).enumerate();
     for (number, setting) in settings.filter(|(_, s)| !s.is_empty() && !s.starts_with(['#', ';'])) {
-        let Some((name, value)) = setting.split_once('=') else {
+        let Some((name, value)) = setting.split_once('=').map(|(name, value)| (name.trim(), value.trim()))
+        else {
             complaints.push(format!("line {} is not NAME=value", number + 1));
             continue;
         };
-        let option = known.iter().find(|arg| arg.get_env().is_some_and(|env| env == name.trim()));
+        let option = known.iter().find(|arg| arg.get_env().is_some_and(|env| env == name));
         match option.and_then(|arg| arg.get_long()) {
-            Some(long) => line.push(format!("--{long}={}", unquoted(value.trim()))),
-            None if name.starts_with("CURFEW_") => complaints.push(format!("{} is no option", name.trim())),
+            Some(long) => line.push(format!("--{long}={}", unquoted(value))),
+            None if name.starts_with("CURFEW_") => complaints.push(format!("{name} is no option")),
             None => {}
         }
     }

@@ -12,7 +12,7 @@ use std::{
 use curfew_contract::{Heartbeat, annotation, label};
 use curfew_sandbox::{
     api::{Api, ApiError},
-    cloud::{self, Access, Caller, Cloud, Entry, Project, ServerSpec},
+    cloud::{self, Access, Cloud, Project, ServerSpec},
     cluster::{self, Cluster, Identity},
     machine::{AGENT, BACKSTOP},
     process::Process,
@@ -161,16 +161,7 @@ impl World {
 
     /// Waits for the machine's end. `None`: it still lives.
     pub(crate) async fn gone(&self, papers: &Papers, within: Duration) -> Result<Option<Gone>, WorldError> {
-        let Some(at) = self.cloud.wait_gone(papers.id, within).await else { return Ok(None) };
-        let deadline = self.api.deadline(&papers.name).await?;
-        let path = format!("/v1/servers/{}", papers.id);
-        let deletes = |entry: &Entry| entry.method == "DELETE" && entry.path == path && entry.status < 300;
-        let by = self.cloud.ledger().into_iter().find(deletes).map(|entry| entry.caller);
-        let by = match by {
-            Some(Caller::Known { holder, .. }) => holder,
-            other => format!("{other:?}"),
-        };
-        Ok(Some(Gone { at, by, deadline }))
+        Ok(Gone::wait(&self.cloud, &self.api, papers.id, &papers.name, within).await?)
     }
 
     /// Where the controller logs.

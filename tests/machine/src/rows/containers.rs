@@ -1,5 +1,7 @@
 //! What the rows of containers share: a machine that was rented and booted from its document.
 
+use curfew_sandbox::machine;
+
 use super::{
     RowError,
     stage::{Plan, Scene, Stage},
@@ -30,10 +32,5 @@ impl Stage {
 
 /// What a Hetzner server's firmware says. A container has the firmware of the machine it runs on, so these stand for it.
 fn firmware(id: u64) -> [Extra; 3] {
-    let file = |name: &str, text: String| Extra::new(format!("/etc/curfew/firmware/{name}"), "0644", text);
-    [
-        file("sys_vendor", "Hetzner\n".into()),
-        file("product_serial", format!("{id}\n")),
-        file("product_uuid", format!("00000000-0000-4000-8000-{id:012x}\n")),
-    ]
+    machine::firmware(id).map(|(file, text)| Extra::new(format!("/etc/curfew/firmware/{file}"), "0644", text))
 }

@@ -37,12 +37,13 @@ pub(super) async fn play(stage: &Stage, step: Step, left: ApiServer) -> Played {
     scene.ends(Layer::Agent, DEADLINE_WITHIN, ON_TIME).await
 }
 
-/// The agent is stopped first: what is left is the timer of process 1, which goes by both kinds of clock.
+/// The agent is stopped: what is left is the timer of process 1, which goes by both kinds of clock.
 pub(super) async fn without_agent(stage: &Stage) -> Played {
     let scene = stage.virtual_machine(Rtc::Utc, SLACK).await?;
+    // After the last renewal, else that would be one which only the Node knows.
+    scene.cut_off(ApiServer::Hangs).await?;
     let stopped = format!("systemctl stop curfew-agent && {}", Step::Back.command());
     scene.machine.run(&stopped).await?;
-    scene.cut_off(ApiServer::Hangs).await?;
     scene.ends(Layer::Backstop, DEADLINE_WITHIN + BACKSTOP, BACKSTOP).await
 }
 

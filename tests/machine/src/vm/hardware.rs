@@ -2,6 +2,7 @@
 
 use std::{ffi::OsString, path::Path};
 
+use curfew_sandbox::machine::product_uuid;
 use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 
 /// What its real-time clock says when it is switched on.
@@ -59,7 +60,10 @@ impl Hardware<'_> {
             ("-rtc", format!("base={}", self.rtc.base(now))),
             (
                 "-smbios",
-                format!("type=1,manufacturer=Hetzner,product=vServer,serial={server},uuid={}", uuid(*server)),
+                format!(
+                    "type=1,manufacturer=Hetzner,product=vServer,serial={server},uuid={}",
+                    product_uuid(*server)
+                ),
             ),
             ("-kernel", image("vmlinuz")),
             ("-initrd", image("initrd")),
@@ -80,11 +84,6 @@ impl Hardware<'_> {
             .chain(options.into_iter().flat_map(|(name, value)| [name.into(), value.into()]))
             .collect()
     }
-}
-
-/// Derived from the id, so that a clone can be told from its original.
-fn uuid(server: u64) -> String {
-    format!("00000000-0000-4000-8000-{server:012x}")
 }
 
 /// Sockets, in the machine's directory.
