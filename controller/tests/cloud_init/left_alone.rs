@@ -98,3 +98,21 @@ fn a_token_of_the_image_counts_where_etc_is_read_only() {
     let path = env.lines().find_map(|line| line.strip_prefix("CURFEW_TOKEN_FILE=/")).unwrap().to_owned();
     assert_eq!(fs::read_link(machine.path(&path)).unwrap().to_str(), Some("/etc/curfew/token"));
 }
+
+#[test]
+fn an_old_agent_that_cannot_be_replaced_does_not_keep_the_pinned_one_away() {
+    let bytes = agent("second");
+    let mirror = Mirror::with([("agent", Answer::Bytes(bytes.clone()))]);
+    let Some(mut machine) = Machine::with("curl") else { return };
+    machine.write(AGENT, "#!/bin/sh\necho old\n", 0o755);
+    machine.before = read_only("usr/local");
+    machine.take(&options(&[mirror.url("agent")], &bytes));
+    let run = machine.run();
+    assert!(run.succeeded, "{}", run.said);
+    assert_eq!(machine.read("opt/curfew/bin/curfew-agent").into_bytes(), bytes);
+    let unit = machine.read("etc/systemd/system/curfew-agent.service");
+    assert!(unit.contains("ExecStart=/opt/curfew/bin/curfew-agent run"), "{unit}");
+    let (before, log) = (machine.state(true), machine.log());
+    assert!(machine.run().succeeded);
+    assert_eq!((machine.state(true), machine.log()), (before, log), "a second run changes nothing");
+}
