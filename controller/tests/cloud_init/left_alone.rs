@@ -9,7 +9,7 @@ use nix::{
 };
 
 use crate::{
-    delivery::{agent, options},
+    delivery::{WITHOUT_APT, agent, options},
     machine::Machine,
     mirror::{Answer, Mirror},
 };
@@ -115,4 +115,18 @@ fn an_old_agent_that_cannot_be_replaced_does_not_keep_the_pinned_one_away() {
     let (before, log) = (machine.state(true), machine.log());
     assert!(machine.run().succeeded);
     assert_eq!((machine.state(true), machine.log()), (before, log), "a second run changes nothing");
+}
+
+#[test]
+fn a_fetch_that_failed_says_why() {
+    let bytes = agent("first");
+    let mirror = Mirror::with([("agent", Answer::Bytes(b"another".to_vec()))]);
+    let Some(mut machine) = Machine::with("curl") else { return };
+    machine.before = WITHOUT_APT.into();
+    let mut options = options(&[mirror.url("agent")], &bytes);
+    options.patience.download = SignedDuration::from_secs(2);
+    machine.take(&options);
+    assert!(!machine.run().succeeded);
+    let words = machine.read(FAILED);
+    assert!(words.contains("within 2s: wrong checksum from 127.0.0.1:"), "{words}");
 }
