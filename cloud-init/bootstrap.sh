@@ -2,7 +2,7 @@
 # Puts the agent on this machine, arms it, and only then lets Kubernetes have the machine.
 #
 #   run              every stage that is not done yet, or does not hold any more; changes nothing where all are
-#   run boot         early in a later boot: brings back units that live only below /run
+#   run boot         early in a later boot: brings back units that live only below /run, or that were never enabled
 #   run stage NAME   one stage, whatever its marker says: what `run` starts, and for a person
 #
 # A stage is a process of its own under `set -eu`, so that nothing it forgets to check goes on. Which way it fails: no
@@ -18,6 +18,7 @@ trap '' PIPE
 
 state=/var/lib/curfew/bootstrap
 agent='' units='' config='' # set by `places`
+stage=''
 live=/run/curfew-bootstrap
 # Kubernetes may start: this boot's, so it is gone with it.
 gate=$live/armed
@@ -63,6 +64,10 @@ bounded() {
 
 do_files() {
   put_all "$FILES"
+  # Where /etc is read-only: a secret of the image is there, and looked for in our own place.
+  for secret in token join; do
+    if [ -s "/etc/curfew/$secret" ] && [ ! -e "$config/$secret" ]; then ln -sf "/etc/curfew/$secret" "$config/$secret"; fi
+  done
   systemctl daemon-reload
 }
 holds_files() { are_placed "$FILES"; }
@@ -84,7 +89,10 @@ find_address() {
   fi
 }
 
-do_early() { /bin/sh -eu "$state/early" 9>&- || why "an early command failed"; }
+# Bounded, since nothing stands yet: one that hangs would leave a machine without a switch and without a word.
+do_early() {
+  bounded "$TOTAL_SECONDS" /bin/sh -eu "$state/early" || why "an early command failed, or took more than ${TOTAL_SECONDS}s"
+}
 do_pre() { /bin/sh -eu "$state/pre" 9>&- || why "a command before the join failed"; }
 do_post() { /bin/sh -eu "$state/post" 9>&- || why "a command after the join failed"; }
 
@@ -115,11 +123,14 @@ holds_secrets() {
 
 do_start() {
   systemctl daemon-reload
-  if [ "$units" = /etc/systemd/system ]; then
-    systemctl enable curfew-agent.service curfew-backstop.timer curfew-bootstrap.service
-  fi
+  # The agent first: nothing that fails beside it keeps it from running now.
   systemctl restart curfew-agent.service || why "curfew-agent.service does not start: journalctl -u curfew-agent"
-  systemctl restart curfew-backstop.timer
+  wrong=''
+  if [ "$units" = /etc/systemd/system ]; then
+    systemctl enable curfew-agent.service curfew-backstop.timer curfew-bootstrap.service || wrong="the units cannot be enabled"
+  fi
+  systemctl restart curfew-backstop.timer || wrong="curfew-backstop.timer does not start"
+  [ -z "$wrong" ] || why "$wrong"
 }
 holds_start() { systemctl -q is-active curfew-agent.service && systemctl -q is-active curfew-backstop.timer; }
 
@@ -181,8 +192,8 @@ attempt() {
 give_up() {
   say "$stage" failed "$1"
   undo "$stage" || say "$stage" retry "its files could not be put back"
-  if [ "$stage" = start ]; then
-    # An agent that does not start gives way to the one before.
+  if [ "$stage" = start ] && [ -e "$state/undo/install/0.was" ] && ! systemctl -q is-active curfew-agent.service; then
+    # An agent that does not start gives way to the one before. Where there was none it stays: it may start later.
     undo install
     systemctl restart curfew-agent.service || :
   fi
@@ -219,11 +230,12 @@ lock() {
   fi
 }
 
+# Also where a first boot was cut short before the units were enabled: cloud-init does not run us a second time.
 boot() {
-  if [ "$units" = /etc/systemd/system ]; then return 0; fi
-  stage=files
-  do_files
-  systemctl start --no-block curfew-agent.service curfew-backstop.timer curfew-bootstrap.service
+  if [ "$units" = /etc/systemd/system ] && systemctl -q is-enabled curfew-bootstrap.service; then return 0; fi
+  /bin/sh "$state/run" stage files || :
+  if [ -x "$agent" ]; then systemctl start --no-block curfew-agent.service curfew-backstop.timer || :; fi
+  systemctl start --no-block curfew-bootstrap.service
 }
 
 if [ -s "$live/address" ]; then read -r address interface <"$live/address"; fi

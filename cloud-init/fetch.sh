@@ -58,13 +58,14 @@ obtain() {
   (umask 022 && mkdir -p "${3%/*}")
   until=$(($(uptime) + TOTAL_SECONDS))
   pause=1
+  said='nothing on this machine can fetch'
   while :; do
     # A tool that is broken fails fast at every source; a source that hangs costs one tool's patience, not all tools'.
     for by in $(tools); do
       for url in $1; do
         if [ "$(uptime)" -ge "$until" ]; then
           rm -f "$3.part"
-          why "no source gave the pinned file within ${TOTAL_SECONDS}s: $(tail -n 1 "$live/said" 2>/dev/null)"
+          why "no source gave the pinned file within ${TOTAL_SECONDS}s: $said"
         fi
         if try "$by" "$url" "$2" "$3"; then return 0; fi
       done
@@ -78,11 +79,13 @@ try() {
   rm -f "$4.part"
   printf '%s\n' "$2" >"$live/request"
   if ! get_by "$1" "$live/request" "$4.part" "$3" >/dev/null 2>&1; then
-    say "$stage" retry "$1 could not fetch from $(host_of "$2")"
+    said="$1 could not fetch from $(host_of "$2")"
+    say "$stage" retry "$said"
     return 1
   fi
   if ! has_digest "$4.part" "$3"; then
-    say "$stage" retry "wrong checksum from $(host_of "$2"), by $1"
+    said="wrong checksum from $(host_of "$2"), by $1"
+    say "$stage" retry "$said"
     return 1
   fi
   flush "$4.part"

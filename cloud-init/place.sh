@@ -13,12 +13,15 @@ can_run_from() {
   return "$rc"
 }
 
-# Sets agent, units, config: what is read-only, full or noexec is passed over. Where an agent is, there it stays.
+# Sets agent, units, config: what is read-only, full or noexec is passed over. Where an agent is, there it stays, if
+# it is the pinned one or can be replaced.
 places() {
   agent=$AGENT_ON_IMAGE
   dirs="$BIN_DIR /opt/curfew/bin /var/lib/curfew/bin $live/bin"
   for dir in $dirs; do
-    [ -n "$agent" ] || [ ! -f "$dir/curfew-agent" ] || agent=$dir/curfew-agent
+    if [ -z "$agent" ] && [ -f "$dir/curfew-agent" ]; then
+      if has_digest "$dir/curfew-agent" "$AGENT_SHA256" || can_run_from "$dir"; then agent=$dir/curfew-agent; fi
+    fi
   done
   for dir in $dirs; do
     if [ -z "$agent" ] && can_run_from "$dir"; then agent=$dir/curfew-agent; fi

@@ -10,7 +10,10 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use crate::TESTBED;
-use node::{cordon, cordoned, draining, is_uncordoned, lease, near, processor_time, text, until};
+use node::{
+    a_mark_that_somebody_keeps_putting_back_is_not_fought_busily, cordon, cordoned, draining, is_uncordoned,
+    is_untouched, lease, near, processor_time, text, until,
+};
 use pods::{add, allow, budget, evictions, runs, slow};
 
 pub(crate) const PROMISES: &[Promise] = promises![
@@ -25,6 +28,7 @@ pub(crate) const PROMISES: &[Promise] = promises![
     a_person_who_uncordons_in_mid_drain_is_not_fought,
     an_agent_killed_in_mid_drain_goes_on,
     an_agent_that_was_dead_when_the_renewal_came_uncordons,
+    a_mark_that_somebody_keeps_putting_back_is_not_fought_busily,
     a_grace_that_makes_no_sense_moves_no_work,
     no_grace_empties_a_machine_that_is_renewed,
     without_a_grace_no_work_is_moved,
@@ -288,9 +292,4 @@ async fn keeps_its_work(world: &World) -> Kept {
     assert!(runs(world, "web") && evictions(world).is_empty());
     assert!(text(world, annotation::CORDONED_FOR).is_none());
     Ok(())
-}
-
-fn is_untouched(world: &World) -> bool {
-    let marked = text(world, annotation::CORDONED_FOR).is_some();
-    runs(world, "web") && !cordoned(world) && !marked && evictions(world).is_empty()
 }

@@ -3,7 +3,14 @@
 //! Whatever may not return is done by a thread of its own and left behind if it does not. Where no thread can be had it
 //! is done here after all: then it may hang, but not doing it at all would be worse.
 
-use std::{fs, io, path::Path, sync::mpsc, thread, time::Duration};
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::Path,
+    sync::mpsc,
+    thread,
+    time::Duration,
+};
 
 /// What `work` returns, if it does so within `limit`.
 pub fn within<T: Send + 'static>(
@@ -21,12 +28,21 @@ pub fn within<T: Send + 'static>(
     }
 }
 
-/// A small file, from a disk that may hang: then it counts as one that cannot be read.
+/// A small file, from a disk that may hang: then it counts as one that cannot be read, as does one that is not small.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let path = path.to_owned();
-    within(DISK_ANSWERS, move || fs::read(path)).unwrap_or_else(|| Err(io::ErrorKind::TimedOut.into()))
+    within(DISK_ANSWERS, move || small(&path)).unwrap_or_else(|| Err(io::ErrorKind::TimedOut.into()))
 }
 
+/// What is left behind goes on reading, so it must come to an end, too.
+fn small(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LARGEST { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
+}
+
+/// A bundle of every public certificate authority is a quarter of it.
+const LARGEST: u64 = 1 << 20;
 const DISK_ANSWERS: Duration = Duration::from_secs(1);
 
 const STACK: usize = 128 * 1024;
@@ -34,6 +50,12 @@ const STACK: usize = 128 * 1024;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_without_an_end_is_not_taken_into_memory() {
+        let error = read(Path::new("/dev/zero")).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+    }
 
     #[test]
     fn what_hangs_is_left_behind() {

@@ -1,10 +1,15 @@
 //! The Node of the machine under test: what it says, and what a person does to it.
 
+use std::time::Duration;
+
 use curfew_contract::{Heartbeat, Phase, annotation};
 use curfew_tests::{Kept, World, secs};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::time::sleep;
+
+use super::pods::{evictions, runs};
+use crate::TESTBED;
 
 /// A deadline and a grace of not quite half of what is left.
 pub(super) async fn near(world: &World) -> Result<Timestamp, Box<dyn std::error::Error + Send + Sync>> {
@@ -62,4 +67,24 @@ pub(super) fn processor_time(id: u32) -> Result<u64, Box<dyn std::error::Error +
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat"))?;
     let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
     Ok(fields[11].parse::<u64>()? + fields[12].parse::<u64>()?)
+}
+
+pub(super) fn is_untouched(world: &World) -> bool {
+    let marked = text(world, annotation::CORDONED_FOR).is_some();
+    runs(world, "web") && !cordoned(world) && !marked && evictions(world).is_empty()
+}
+
+pub(super) async fn a_mark_that_somebody_keeps_putting_back_is_not_fought_busily() -> Kept {
+    let world = World::alone(TESTBED).await?;
+    world.deadline_in(world.machine(), 600).await?;
+    let mut times = 0;
+    for _ in 0..2_000 {
+        if text(&world, annotation::CORDONED_FOR).is_none() {
+            world.annotate(world.machine(), annotation::CORDONED_FOR, Some("2020-05-01T12:00:00Z"))?;
+            times += 1;
+        }
+        sleep(Duration::from_millis(5)).await;
+    }
+    assert!((3..=14).contains(&times), "{times}");
+    Ok(())
 }

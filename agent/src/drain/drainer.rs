@@ -75,7 +75,11 @@ impl<'a> Drainer<'a> {
                 Action::Undo => {
                     self.say(false);
                     match self.undo(api, node).await {
-                        Ok(()) => backoff = retries(),
+                        Ok(()) => {
+                            backoff = retries();
+                            // Whoever puts the mark back at once gets no busy answer.
+                            sleep(SHORTEST).await;
+                        }
                         Err(error) => {
                             let error = journal::chain(&error);
                             tracing::warn!(error, "the agent's own cordon cannot be taken off yet");

@@ -22,6 +22,13 @@ pub struct Pod {
     pub leaving: Option<(Wall, i64)>,
 }
 
+impl Pod {
+    /// Bytes it takes in memory, about.
+    pub(super) const fn size(&self) -> usize {
+        size_of::<Self>() + self.namespace.len() + self.name.len() + self.uid.len()
+    }
+}
+
 #[derive(Deserialize)]
 struct Item {
     metadata: Metadata,

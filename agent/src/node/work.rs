@@ -79,12 +79,18 @@ impl NodeApi {
             self.stream(&Ask::new(Method::GET, path).partial_list()).await?;
         let host = connection.host.as_str();
         let read = within(host, CALL, async {
-            let (mut items, mut pods) = (Items::default(), Vec::new());
+            let (mut items, mut pods, mut held) = (Items::default(), Vec::new(), 0);
             while let Some(chunk) =
                 response.chunk().await.map_err(|error| HttpError::from_reqwest(host, error))?
             {
-                items.push(&chunk, |item| pods::pod(item).map(|pod| pods.push(pod)))?;
-                if items.len() > BODY_LIMIT {
+                items.push(&chunk, |item| {
+                    let pod = pods::pod(item)?;
+                    held += pod.size();
+                    pods.push(pod);
+                    Ok::<_, ApiError>(())
+                })?;
+                // A list that never ends must not take the machine's memory: this process is killed last.
+                if items.len() + held > BODY_LIMIT {
                     return Err(HttpError::TooLarge { host: host.to_owned(), limit: BODY_LIMIT }.into());
                 }
             }

@@ -180,6 +180,22 @@ fn the_options_of_an_image_are_those_its_own_services_will_be_given() {
 }
 
 #[test]
+fn what_is_no_file_does_not_hold_an_image_build_up() {
+    let image = image();
+    let at = |path: &str| image.path().join(path);
+    fs::create_dir_all(at("etc/wireguard")).unwrap();
+    // Opening a FIFO that nobody writes to does not return.
+    for path in ["etc/wireguard/pipe", "etc/curfew/agent.env"] {
+        fs::create_dir_all(at(path).parent().unwrap()).unwrap();
+        nix::unistd::mkfifo(&at(path), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    }
+    fs::File::create(at("etc/wireguard/sparse")).unwrap().set_len(1 << 40).unwrap();
+    assert_eq!(fault(image.path(), &Options::default()), Some(13));
+    fs::remove_file(at("etc/curfew/agent.env")).unwrap();
+    assert_eq!(fault(image.path(), &Options::default()), None);
+}
+
+#[test]
 fn an_image_that_is_not_there_fails() {
     assert_eq!(fault(Path::new("/nonexistent"), &Options::default()), Some(10));
 }

@@ -15,7 +15,7 @@ use crate::{
     not_checked,
 };
 
-const WITHOUT_APT: &str = "mount -t tmpfs none usr/lib/apt";
+pub(crate) const WITHOUT_APT: &str = "mount -t tmpfs none usr/lib/apt";
 
 /// An agent that answers, and notes that it ran.
 pub(crate) fn agent(version: &str) -> Vec<u8> {

@@ -203,8 +203,8 @@ for word in "$@"; do
   if [ -z "$verb" ]; then verb=$word; set -- ; continue; fi
   case $verb in
   start | restart) if [ -e "/seen/hangs-$word" ]; then sleep 60; fi
-    if [ -e "/seen/fails-$word" ]; then exit 1; fi; : >"/seen/active-$word" ;;
-  enable) : >"/seen/enabled-$word" ;;
+    if [ -e "/seen/fails-$word" ]; then rm -f "/seen/active-$word"; exit 1; fi; : >"/seen/active-$word" ;;
+  enable) if [ -e /seen/fails-enable ]; then exit 1; fi; : >"/seen/enabled-$word" ;;
   is-active) [ -e "/seen/active-$word" ] || exit 3 ;;
   is-enabled) [ -e "/seen/enabled-$word" ] || exit 1 ;;
   cat) [ -e "/etc/systemd/system/$word" ] || exit 1 ;;

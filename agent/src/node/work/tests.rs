@@ -73,6 +73,16 @@ async fn pods_are_asked_for_by_their_node_as_metadata_and_read_as_they_come() {
 }
 
 #[tokio::test]
+async fn a_list_of_pods_that_never_ends_is_not_taken_into_memory() {
+    let machine = Machine::new();
+    let item = r#"{"metadata":{"namespace":"default","name":"p","uid":"u"}},"#;
+    let endless = format!(r#"{{"items":[{}"#, item.repeat(40_000));
+    let _server = machine.api_server(move |_| Reply::ok(endless.clone())).await;
+    let error = machine.api().pods(&n1()).await.unwrap_err();
+    assert!(matches!(error, ApiError::Reach(HttpError::TooLarge { .. })), "{error:?}");
+}
+
+#[tokio::test]
 async fn an_eviction_names_the_very_pod_and_leaves_its_period_alone_unless_told() {
     let machine = Machine::new();
     let server = machine.api_server(|_| Reply::ok(r#"{"kind":"Status","status":"Success"}"#)).await;
