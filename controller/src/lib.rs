@@ -28,6 +28,7 @@ mod observe;
 mod pass;
 mod publish;
 mod renew;
+mod rent;
 mod run;
 mod shared;
 mod status;

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 pub(crate) use lease::{FINALIZER, Lease};
 pub(crate) use node::{Full, Node};
-pub(crate) use provider::Provider;
+pub(crate) use provider::{Listed, Provider};
 
 /// Everything that decisions are made from.
 #[derive(Clone, Debug, Default)]

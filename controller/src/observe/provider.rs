@@ -1,9 +1,14 @@
 //! A provider's configuration as last read.
 
+use std::{collections::BTreeMap, sync::Arc};
+
+use curfew_provider::{Catalogue, Server, ServerId};
 use jiff::Timestamp;
 use kube::{Resource, core::DeserializeGuard};
 
 use crate::{
+    clock::Uptime,
+    cloud::Account,
     crd::{ProviderConfig, ProviderConfigStatus},
     terms::Config,
 };
@@ -22,6 +27,20 @@ pub(crate) struct Provider {
     /// Why the object cannot be read, or kept, now.
     pub(crate) broken: Option<String>,
     pub(crate) status: ProviderConfigStatus,
+    /// The account. Once known it stands, even if its credential vanishes: teardown goes on.
+    pub(crate) account: Option<Arc<Account>>,
+    /// What can be rented there.
+    pub(crate) catalogue: Option<Arc<Catalogue>>,
+    /// The servers of this cluster.
+    pub(crate) servers: Option<Listed>,
+}
+
+/// The servers of this cluster, as a provider listed them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Listed {
+    pub(crate) servers: BTreeMap<ServerId, Server>,
+    /// When it was asked for.
+    pub(crate) at: Uptime,
 }
 
 impl Provider {
@@ -50,6 +69,9 @@ impl Provider {
             config,
             broken,
             status,
+            account: known.account,
+            catalogue: known.catalogue,
+            servers: known.servers,
         }
     }
 }

@@ -4,10 +4,10 @@
 //! that no later edit of a `ProviderConfig` and no new price changes what a lease rents.
 
 use curfew_contract::duration;
-use curfew_provider::{Catalogue, Offer, Size, choose};
+use curfew_provider::{Catalogue, Offer, Size, Strategy, choose};
 
 use crate::{
-    crd::{Rejected, Selection},
+    crd::{self, Rejected, Selection},
     observe::{Lease, Provider, World},
     terms::{Config, RentTerms, Want},
 };
@@ -24,7 +24,9 @@ pub(crate) enum Refusal {
          without one no machine could end its own bill"
     )]
     NoNodeCredential(String),
-    #[error("spec.duration: {wanted} is longer than {longest}, the maxLifetime of ProviderConfig {provider:?}")]
+    #[error(
+        "spec.duration: {wanted} is longer than {longest}, the maxLifetime of ProviderConfig {provider:?}"
+    )]
     BeyondMaxLifetime { wanted: String, longest: String, provider: String },
     #[error("the name is longer than the 63 characters that a label at the provider can hold")]
     NameTooLong,
@@ -112,7 +114,8 @@ fn select(catalogue: &Catalogue, rent: &RentTerms) -> Result<Selection, Refusal>
             let size = catalogue.size(name).ok_or_else(|| Refusal::NoSuchSize(name.clone()))?;
             let elsewhere = || size.offers.keys().cloned().collect::<Vec<_>>().join(", ");
             let offer = size.offers.get(region);
-            let offer = offer.ok_or_else(|| Refusal::NotInRegion(name.clone(), region.clone(), elsewhere()))?;
+            let offer =
+                offer.ok_or_else(|| Refusal::NotInRegion(name.clone(), region.clone(), elsewhere()))?;
             if !offer.available {
                 return Err(Refusal::OutOfStock(name.clone(), region.clone()));
             }
@@ -120,14 +123,18 @@ fn select(catalogue: &Catalogue, rent: &RentTerms) -> Result<Selection, Refusal>
         }
         Want::Requirements(wanted) => {
             let choice = choose(catalogue, region, wanted);
-            let rejected = choice.rejected.iter().map(|(size, why)| Rejected { size: (*size).into(), reason: why.to_string() });
+            let rejected = choice
+                .rejected
+                .iter()
+                .map(|(size, why)| Rejected { size: (*size).into(), reason: why.to_string() });
             let rejected: Vec<_> = rejected.collect();
             let Some(chosen) = choice.chosen else {
-                let why: Vec<_> = rejected.iter().map(|size| format!("{} {}", size.size, size.reason)).collect();
+                let why: Vec<_> =
+                    rejected.iter().map(|size| format!("{} {}", size.size, size.reason)).collect();
                 return Err(Refusal::NothingFits(region.clone(), why.join("; ")));
             };
             Ok(Selection {
-                strategy: Some(wanted.strategy.into()),
+                strategy: Some(written(wanted.strategy)),
                 runner_up: choice.runner_up.map(|pick| pick.size.name.clone()),
                 rejected,
                 ..selection(catalogue, chosen.size, *chosen.offer)
@@ -143,6 +150,13 @@ fn selection(catalogue: &Catalogue, size: &Size, offer: Offer) -> Selection {
         monthly: Some(offer.monthly.to_string()),
         currency: Some(catalogue.currency.clone()),
         ..Selection::default()
+    }
+}
+
+const fn written(strategy: Strategy) -> crd::Strategy {
+    match strategy {
+        Strategy::LowestPrice => crd::Strategy::LowestPrice,
+        Strategy::LowestPricePerCore => crd::Strategy::LowestPricePerCore,
     }
 }
 

@@ -105,7 +105,10 @@ fn obtain(slot: &Slot<'_>, course: Course, now: Timestamp, reading: Reading) -> 
         return Some((Step::Create, learnt.again));
     }
     let others_turn = attempted.checked_add(OTHERS_TURN).ok().and_then(|at| reading.uptime_at(at));
-    Some((Step::Find { last: false }, learnt.again.max(others_turn.filter(|_| !learnt.ours).unwrap_or_default())))
+    Some((
+        Step::Find { last: false },
+        learnt.again.max(others_turn.filter(|_| !learnt.ours).unwrap_or_default()),
+    ))
 }
 
 /// Makes sure that there is none.

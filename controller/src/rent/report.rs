@@ -30,7 +30,8 @@ pub(crate) fn instances(lease: &Lease, world: &World, now: Timestamp) -> Vec<Ins
     };
     let mut instances: Vec<_> = slots.iter().map(|slot| instance(slot, reason(slot))).collect();
     if lease.finalized() && !ended && lease.deleting.is_none() {
-        let new = (0..rent.map_or(0, |rent| rent.replicas)).filter(|n| slots.iter().all(|slot| slot.number != *n));
+        let new =
+            (0..rent.map_or(0, |rent| rent.replicas)).filter(|n| slots.iter().all(|slot| slot.number != *n));
         instances.extend(new.map(|number| Instance {
             slot: number,
             name: Some(name::of(&lease.name, &lease.uid, number)),
