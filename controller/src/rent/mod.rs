@@ -9,13 +9,17 @@
 //! deletes a server that does not say it is this very lease's.
 
 mod accept;
+mod act;
+mod jobs;
 mod learnt;
 mod name;
+mod order;
 mod plan;
 mod reason;
 mod report;
 mod slot;
 
+pub(crate) use act::run;
 pub(crate) use accept::{Refusal, judge};
 pub(crate) use learnt::{Learnt, Removal};
 pub(crate) use reason::Reason;
