@@ -64,11 +64,14 @@ async fn carry_out(shared: &Shared, cluster: &Cluster, job: &Job) -> bool {
             )
     );
     shared.change(|world, reading| {
-        let Some(lease) = world.leases.get_mut(&job.lease).filter(|lease| lease.uid == job.uid) else { return };
+        let Some(lease) = world.leases.get_mut(&job.lease).filter(|lease| lease.uid == job.uid) else {
+            return;
+        };
         match job.machine {
             Machine::Slot(slot) => lease.learnt.entry(slot).or_default().hear(heard, began, reading),
             Machine::Stray(id) => {
-                let mut learnt = Learnt { removal: lease.strays.remove(&id).unwrap_or_default(), ..Learnt::default() };
+                let mut learnt =
+                    Learnt { removal: lease.strays.remove(&id).unwrap_or_default(), ..Learnt::default() };
                 learnt.hear(heard, began, reading);
                 lease.strays.insert(id, learnt.removal);
             }
@@ -116,7 +119,10 @@ async fn stands(shared: &Shared, cluster: &Cluster, job: &Job) -> bool {
         }
         Ok(Ok(_)) => true,
         Ok(Err(_)) | Err(_) => {
-            warn!(lease = job.lease, "the API server does not confirm the end of the lease; its machine is deleted all the same");
+            warn!(
+                lease = job.lease,
+                "the API server does not confirm the end of the lease; its machine is deleted all the same"
+            );
             true
         }
     }
@@ -171,11 +177,19 @@ fn report(job: &Job, heard: &Heard) {
         }
         Heard::Server { server, .. } => info!(lease, machine, server = %server.id, "server adopted"),
         Heard::Deleted(Outcome::Accepted, _) => info!(lease, machine, "deletion accepted"),
-        Heard::Gone | Heard::Deleted(Outcome::Gone, _) => info!(lease, machine, "the provider has no such server"),
-        Heard::Failed(error) | Heard::Unanswered(error) => warn!(lease, machine, step, error, "provider call failed"),
+        Heard::Gone | Heard::Deleted(Outcome::Gone, _) => {
+            info!(lease, machine, "the provider has no such server")
+        }
+        Heard::Failed(error) | Heard::Unanswered(error) => {
+            warn!(lease, machine, step, error, "provider call failed")
+        }
         Heard::NotCreated(error) => warn!(lease, machine, %error, "server not created"),
-        Heard::NameTaken { .. } => warn!(lease, machine, "the server of that name is not ours; it is left alone"),
-        Heard::Deleted(outcome, _) => warn!(lease, machine, error = %outcome, "not deleted; it will be tried again"),
+        Heard::NameTaken { .. } => {
+            warn!(lease, machine, "the server of that name is not ours; it is left alone")
+        }
+        Heard::Deleted(outcome, _) => {
+            warn!(lease, machine, error = %outcome, "not deleted; it will be tried again")
+        }
         Heard::Nothing { .. } | Heard::Progress(_) | Heard::Read(_) => {}
     }
 }

@@ -46,7 +46,9 @@ pub(crate) fn plan(world: &World, reading: Reading, which: impl Fn(Step) -> bool
     let mut plan = Plan::empty();
     let Some(now) = reading.now.filter(|_| world.listed()) else { return plan };
     for lease in world.leases.values().filter(|lease| lease.rents() && lease.status.released_at.is_none()) {
-        let Some((course, account)) = Course::of(lease, world, now).zip(account(lease, world)) else { continue };
+        let Some((course, account)) = Course::of(lease, world, now).zip(account(lease, world)) else {
+            continue;
+        };
         plan.wake_at(reading.uptime_at(course.end).filter(|end| *end > reading.up));
         let mut add = |machine, next, confirm| match next {
             Next::Do(step) if which(step) => {
@@ -85,7 +87,8 @@ impl Course {
     fn of(lease: &Lease, world: &World, now: Timestamp) -> Option<Self> {
         let (end, expiry) = (world.end(lease)?, whole(world.expiry(lease)?).0);
         let told = lease.status.expires_at.as_ref().is_some_and(|told| told.0 <= expiry);
-        let later = |slot: &Slot<'_>| slot.node.and_then(|node| node.deadline(now)).is_some_and(|at| at > expiry);
+        let later =
+            |slot: &Slot<'_>| slot.node.and_then(|node| node.deadline(now)).is_some_and(|at| at > expiry);
         let shortened = told && !world.slots(lease).iter().any(later);
         Some(Self { end, expiry, shortened, finalized: lease.finalized() })
     }

@@ -24,7 +24,9 @@ use crate::{
 pub(super) async fn place(shared: &Shared, cluster: &Cluster, job: &Job) -> Result<Option<Heard>, String> {
     let Machine::Slot(slot) = job.machine else { return Ok(None) };
     let fresh = cluster.lease(&job.lease).await.map_err(|failure| failure.line())?;
-    let Some(lease) = fresh.filter(|lease| lease.uid == job.uid && is_wanted(lease, slot)) else { return Ok(None) };
+    let Some(lease) = fresh.filter(|lease| lease.uid == job.uid && is_wanted(lease, slot)) else {
+        return Ok(None);
+    };
     let parts = shared.with(|world, _| Parts::of(&lease, world))?;
     let user_data = user_data::read(cluster, &parts.config, &lease).await?;
     // Time has passed: what was read is still in force only before the lease's end.
@@ -72,7 +74,8 @@ struct Parts {
 
 impl Parts {
     fn of(lease: &Lease, world: &World) -> Result<Self, String> {
-        let rent = lease.terms.as_ref().and_then(|terms| terms.rent()).ok_or("the lease's terms cannot be read")?;
+        let rent =
+            lease.terms.as_ref().and_then(|terms| terms.rent()).ok_or("the lease's terms cannot be read")?;
         let provider = world.providers.get(&rent.provider).ok_or("its ProviderConfig is gone")?;
         let config = provider.config.clone().ok_or("its ProviderConfig cannot be read")?;
         let references = provider.references().ok_or("what its ProviderConfig names is not known yet")?;
@@ -80,7 +83,8 @@ impl Parts {
         let sold = provider.catalogue.as_ref().and_then(|catalogue| catalogue.size(&size));
         let architecture = sold.ok_or("the provider does not offer its size any more")?.architecture;
         let image = references.images.get(&architecture);
-        let image = *image.ok_or_else(|| format!("its ProviderConfig's image does not exist for {architecture}"))?;
+        let image =
+            *image.ok_or_else(|| format!("its ProviderConfig's image does not exist for {architecture}"))?;
         let (end, expiry) = world.end(lease).zip(world.expiry(lease)).ok_or("its end is not known")?;
         Ok(Self {
             config,

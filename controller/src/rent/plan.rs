@@ -84,7 +84,9 @@ pub(crate) fn next(slot: &Slot<'_>, course: Course, now: Timestamp, reading: Rea
         (None, Some(server)) => Some((Step::Adopt(server.id), Uptime::default())),
         (None, None) if course.end <= now || slot.is_releasing() => search(slot, course, now),
         (None, None) => obtain(slot, course, now, reading),
-        (Some(id), _) if course.end <= now || slot.is_releasing() => Some(give_back(id, &slot.learnt.removal)),
+        (Some(id), _) if course.end <= now || slot.is_releasing() => {
+            Some(give_back(id, &slot.learnt.removal))
+        }
         (Some(id), _) => keep(slot, id, course),
     };
     Next::at(step, reading)
