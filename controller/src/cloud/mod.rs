@@ -12,6 +12,8 @@ mod breaker;
 mod budget;
 mod error;
 mod gate;
+#[cfg(test)]
+mod testing;
 mod transport;
 
 pub(crate) use account::Account;
