@@ -56,7 +56,7 @@ pub struct ProviderConfigSpec {
 /// An account at Hetzner Cloud. Names are those of the project that the credential belongs to.
 #[derive(KubeSchema, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = Rule::new("self.publicIPv4 || self.publicIPv6 || (has(self.networks) && self.networks.size() > 0)").message("a machine without publicIPv4 and publicIPv6 needs one of networks, or it can neither join nor delete itself"))]
+#[x_kube(validation = Rule::new("self.publicIPv4 || self.publicIPv6 || (has(self.networks) && size(self.networks) > 0)").message("a machine without publicIPv4 and publicIPv6 needs one of networks, or it can neither join nor delete itself"))]
 pub struct HetznerSpec {
     /// The controller's credential: a token that may read and write.
     pub credentials_secret_ref: TokenRef,
@@ -96,7 +96,7 @@ pub struct HetznerSpec {
 /// Exactly one of the three.
 #[derive(KubeSchema, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = Rule::new("[has(self.name), has(self.id), has(self.selector)].filter(set, set).size() == 1").message("exactly one of name, id and selector must be set"))]
+#[x_kube(validation = Rule::new("(has(self.name) ? 1 : 0) + (has(self.id) ? 1 : 0) + (has(self.selector) ? 1 : 0) == 1").message("exactly one of name, id and selector must be set"))]
 pub struct ImageSpec {
     /// Name of an image that the provider offers: `debian-12`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
