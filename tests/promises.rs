@@ -14,6 +14,7 @@ mod identity;
 mod leaks;
 mod life_of_a_node;
 mod notify;
+mod provider_config;
 mod ready;
 mod secrets;
 mod units;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         leaks::PROMISES,
         life_of_a_node::PROMISES,
         notify::PROMISES,
+        provider_config::PROMISES,
         ready::PROMISES,
         secrets::PROMISES,
         units::PROMISES,

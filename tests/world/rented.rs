@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use curfew_contract::label;
 use curfew_sandbox::{
-    cloud::{Caller, Server},
+    cloud::{Caller, Created},
     leak::leaks,
     machine::{AGENT, BACKSTOP, Machine},
     stage::{CONTROLLER, Credentials, Rental},
@@ -103,8 +103,8 @@ impl World {
 
     /// Every server that this lease rented, as it was created.
     #[must_use]
-    pub fn rented(&self, lease: &str) -> Vec<Server> {
-        let ours = |server: &Server| server.labels.get(label::LEASE).is_some_and(|of| of == lease);
+    pub fn rented(&self, lease: &str) -> Vec<Created> {
+        let ours = |server: &Created| server.labels.get(label::LEASE).is_some_and(|of| of == lease);
         self.fleet.created().into_iter().filter(ours).collect()
     }
 
