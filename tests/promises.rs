@@ -15,6 +15,7 @@ mod leaks;
 mod life_of_a_node;
 mod notify;
 mod ready;
+mod rent;
 mod secrets;
 mod units;
 mod wire;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         life_of_a_node::PROMISES,
         notify::PROMISES,
         ready::PROMISES,
+        rent::PROMISES,
         secrets::PROMISES,
         units::PROMISES,
         wire::PROMISES,
