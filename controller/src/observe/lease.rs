@@ -61,6 +61,12 @@ impl Lease {
         }
     }
 
+    /// This reading of the lease, with what was known of it beside.
+    pub(crate) fn knowing(self, known: &Self) -> Self {
+        let Self { written, learnt, strays, .. } = known.clone();
+        Self { written, learnt, strays, ..self }
+    }
+
     /// Name of the `ProviderConfig` that it rents by.
     pub(crate) fn provider(&self) -> Option<&str> {
         Some(&self.terms.as_ref()?.rent()?.provider)

@@ -9,6 +9,7 @@ use curfew_provider::{Catalogue, Offer, Size, Strategy, choose};
 use crate::{
     crd::{self, Rejected, Selection},
     observe::{Lease, Provider, World},
+    provider::READY,
     terms::{Config, RentTerms, Want},
 };
 
@@ -60,14 +61,25 @@ impl Refusal {
     }
 }
 
-/// Judges a lease whose terms can be read.
-pub(crate) fn judge(lease: &Lease, rent: &RentTerms, world: &World) -> Result<Selection, Refusal> {
+/// The verdict on a lease that rents, as long as it is not taken on. `None`: there is nothing to judge.
+pub(crate) fn verdict(lease: &Lease, world: &World) -> Option<Result<Selection, Refusal>> {
+    let terms = lease.terms.as_ref().filter(|terms| terms.problems.is_empty())?;
+    let open = lease.status.accepted_at.is_none() && lease.broken.is_none();
+    Some(judge(lease, terms.rent().filter(|_| open)?, world))
+}
+
+fn judge(lease: &Lease, rent: &RentTerms, world: &World) -> Result<Selection, Refusal> {
     let provider = world.providers.get(&rent.provider);
     let provider = provider.ok_or_else(|| Refusal::NoSuchProvider(rent.provider.clone()))?;
     let not_ready = |why: &str| Refusal::ProviderNotReady(rent.provider.clone(), why.into());
     let config = provider.config.as_ref().ok_or_else(|| not_ready("it cannot be read"))?;
     let account = provider.account.as_ref().ok_or_else(|| not_ready("its credential is not known yet"))?;
     unready(provider).map_or(Ok(()), |why| Err(not_ready(&why)))?;
+    if !provider.held() {
+        return Err(not_ready(
+            "it is not held yet: whoever deleted it would take away the means to end a bill",
+        ));
+    }
     if config.node_credential.is_none() && !account.capabilities().powering_off_stops_billing {
         return Err(Refusal::NoNodeCredential(rent.provider.clone()));
     }
@@ -160,7 +172,5 @@ const fn written(strategy: Strategy) -> crd::Strategy {
     }
 }
 
-/// Of a `ProviderConfig`.
-const READY: &str = "Ready";
 /// The longest value of a label at Hetzner.
 const LABEL: usize = 63;

@@ -9,15 +9,20 @@
 //! deletes a server that does not say it is this very lease's.
 
 mod accept;
+mod act;
+mod jobs;
 mod learnt;
 mod name;
+mod order;
 mod plan;
 mod reason;
 mod report;
 mod slot;
+mod user_data;
 
-pub(crate) use accept::{Refusal, judge};
+pub(crate) use accept::{Refusal, verdict};
+pub(crate) use act::run;
 pub(crate) use learnt::{Learnt, Removal};
 pub(crate) use reason::Reason;
-pub(crate) use report::instances;
-pub(crate) use slot::Slot;
+pub(crate) use report::{attempted, instances};
+pub(crate) use slot::{Slot, is_over};

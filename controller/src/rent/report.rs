@@ -44,6 +44,13 @@ pub(crate) fn instances(lease: &Lease, world: &World, now: Timestamp) -> Vec<Ins
     instances
 }
 
+/// Notes that this controller has persisted attempts: those that are in the status `new`, and were not in the `old` one.
+pub(crate) fn attempted(lease: &mut Lease, old: &[Instance], new: &[Instance]) {
+    for instance in new.iter().filter(|new| old.iter().all(|old| old.slot != new.slot)) {
+        lease.learnt.entry(instance.slot).or_default().ours = true;
+    }
+}
+
 fn instance(slot: &Slot<'_>, reason: Option<Reason>) -> Instance {
     let Slot { kept, learnt, node, .. } = *slot;
     let new = Instance {

@@ -164,6 +164,11 @@ impl<'a> Slot<'a> {
     }
 }
 
+/// Whether nothing of a lease's machines is left at the provider, as far as is known, and nothing can come any more.
+pub(crate) fn is_over(lease: &Lease, world: &World) -> bool {
+    world.slots(lease).iter().all(|slot| slot.absent().is_some()) && world.strays(lease).is_empty()
+}
+
 /// Of `slots`, those that are too many for `replicas`: first those that were never created, then the newest.
 pub(crate) fn surplus(slots: &[Slot<'_>], replicas: u32, now: Timestamp) -> BTreeSet<u32> {
     let mut kept: Vec<_> =
