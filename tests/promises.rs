@@ -14,6 +14,7 @@ mod identity;
 mod leaks;
 mod life_of_a_node;
 mod notify;
+mod provider_config;
 mod ready;
 mod rent;
 mod secrets;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         leaks::PROMISES,
         life_of_a_node::PROMISES,
         notify::PROMISES,
+        provider_config::PROMISES,
         ready::PROMISES,
         rent::PROMISES,
         secrets::PROMISES,
