@@ -16,6 +16,7 @@ mod life_of_a_node;
 mod notify;
 mod provider_config;
 mod ready;
+mod rent;
 mod secrets;
 mod units;
 mod wire;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         notify::PROMISES,
         provider_config::PROMISES,
         ready::PROMISES,
+        rent::PROMISES,
         secrets::PROMISES,
         units::PROMISES,
         wire::PROMISES,
