@@ -4,10 +4,7 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-use super::{
-    resource::{Target, Verb, strings},
-    store::Store,
-};
+use super::resource::{Target, Verb, strings};
 
 /// One rule of a role that is bound to somebody.
 #[derive(Clone, Debug)]
@@ -41,7 +38,9 @@ impl Grant {
 static GRANTS: LazyLock<Vec<Grant>> = LazyLock::new(|| {
     let documents: Vec<Value> =
         serde_saphyr::from_multiple(include_str!("../../../deploy/rbac.yaml")).unwrap_or_default();
-    let text = |document: &Value, pointer: &str| document.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+    let text = |document: &Value, pointer: &str| {
+        document.pointer(pointer).and_then(Value::as_str).map(str::to_owned)
+    };
     let bound = |role: &Value| {
         let (kind, name) = (text(role, "/kind").unwrap_or_default(), text(role, "/metadata/name"));
         documents.iter().any(|binding| {

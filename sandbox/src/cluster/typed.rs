@@ -2,7 +2,10 @@
 //! real server does. Pure. Owns no type: they are those of `k8s-openapi`.
 
 use k8s_openapi::{
-    api::{apps::v1::DaemonSet, coordination::v1::Lease, core::v1, policy::v1::PodDisruptionBudget, storage::v1::VolumeAttachment},
+    api::{
+        apps::v1::DaemonSet, coordination::v1::Lease, core::v1, policy::v1::PodDisruptionBudget,
+        storage::v1::VolumeAttachment,
+    },
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
 use serde::{Serialize, de::DeserializeOwned};
