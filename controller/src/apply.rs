@@ -1,4 +1,7 @@
-//! The only file that writes to the cluster. Each call has a time-out and says which object it was about.
+//! The only module that writes to the cluster. Each call has a time-out and says which object it was about.
+
+mod removal;
+mod work;
 
 use std::{error::Error, time::Duration};
 
@@ -9,6 +12,9 @@ use kube::{
     api::{Patch, PatchParams},
 };
 use serde_json::{Value, json};
+
+pub(crate) use removal::Remains;
+pub(crate) use work::Cordoned;
 
 use crate::{
     crd::{CapacityLease, CapacityLeaseStatus},
@@ -70,15 +76,14 @@ impl Cluster {
             annotation::GRACE: grace.map(|grace| grace.to_string()),
         });
         let patch = json!({ "metadata": { "uid": uid, "annotations": annotations } });
-        let nodes: Api<core::Node> = Api::all(self.client.clone());
+        let nodes = self.nodes();
         let call = async { nodes.patch_metadata(node, &writer(), &Patch::Merge(&patch)).await.map(drop) };
         within("write the Node's deadline", call).await
     }
 
     /// Reads what only the full Node tells.
     pub(crate) async fn node(&self, name: &str) -> Result<(String, Full), Failure> {
-        let nodes: Api<core::Node> = Api::all(self.client.clone());
-        let node = within("read the Node", nodes.get(name)).await?;
+        let node = within("read the Node", self.nodes().get(name)).await?;
         let full = Full::from(&node);
         Ok((node.metadata.uid.unwrap_or_default(), full))
     }
@@ -91,7 +96,7 @@ impl Cluster {
         condition: &core::NodeCondition,
     ) -> Result<(), Failure> {
         let patch = json!({ "metadata": { "uid": node.uid }, "status": { "conditions": [condition] } });
-        let nodes: Api<core::Node> = Api::all(self.client.clone());
+        let nodes = self.nodes();
         let call =
             async { nodes.patch_status(&node.name, &writer(), &Patch::Strategic(&patch)).await.map(drop) };
         within("write the Node's condition", call).await
@@ -131,6 +136,10 @@ impl Cluster {
         let meta = within("read the CapacityLease again", leases.get_metadata(name)).await?.metadata;
         let same = meta.uid.as_deref() == Some(uid) && meta.generation == Some(generation);
         Ok(same && meta.deletion_timestamp.is_none())
+    }
+
+    fn nodes(&self) -> Api<core::Node> {
+        Api::all(self.client.clone())
     }
 
     fn leases(&self) -> Api<CapacityLease> {

@@ -255,7 +255,7 @@ fn nodes_skipped(lease: &Lease, world: &World) -> Said {
 }
 
 /// `Time` is written in whole seconds; kept so from the start, what is read back equals what was written.
-fn whole(at: Timestamp) -> Time {
+pub(crate) fn whole(at: Timestamp) -> Time {
     Time(Timestamp::from_second(at.as_second()).unwrap_or(at))
 }
 
