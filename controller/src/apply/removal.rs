@@ -1,6 +1,7 @@
 //! What is left of a machine in the cluster, and its removal. Asked for only once its server is proven absent.
 
-use k8s_openapi::api::core::v1 as core;
+use jiff::Timestamp;
+use k8s_openapi::{api::core::v1 as core, apimachinery::pkg::apis::meta::v1::Time};
 use kube::api::{DeleteParams, Patch, Preconditions};
 use serde_json::json;
 
@@ -16,9 +17,11 @@ pub(crate) struct Remains {
 }
 
 impl Remains {
-    /// Whether it has been told that its machine is gone.
-    pub(crate) fn is_out_of_service(&self) -> bool {
-        self.taints.iter().any(|taint| taint.key == OUT_OF_SERVICE && taint.effect == NO_EXECUTE)
+    /// Since when it says that its machine is gone, if it does; `now`, where it does not say since when.
+    pub(crate) fn out_of_service(&self, now: Timestamp) -> Option<Timestamp> {
+        let mut taints = self.taints.iter();
+        let taint = taints.find(|taint| taint.key == OUT_OF_SERVICE && taint.effect == NO_EXECUTE)?;
+        Some(taint.time_added.as_ref().map_or(now, |at| at.0))
     }
 }
 
@@ -37,13 +40,18 @@ impl Cluster {
 
     /// Says that the machine is shut down for good, so that volumes which can be attached only once are let go. A list
     /// of taints is replaced whole: only if the Node still is as it was `seen`.
-    pub(crate) async fn put_out_of_service(&self, node: &str, seen: &Remains) -> Result<(), Failure> {
+    pub(crate) async fn put_out_of_service(
+        &self,
+        node: &str,
+        seen: &Remains,
+        now: Timestamp,
+    ) -> Result<(), Failure> {
         let mut taints = seen.taints.clone();
         taints.push(core::Taint {
             key: OUT_OF_SERVICE.into(),
             value: Some(NODE_SHUTDOWN.into()),
             effect: NO_EXECUTE.into(),
-            time_added: None,
+            time_added: Some(Time(now)),
         });
         let patch = json!({
             "metadata": { "uid": seen.uid, "resourceVersion": seen.version },

@@ -44,13 +44,17 @@ pub(crate) enum Cordon {
 
 /// Decides about a Node that is `unschedulable` or not, and bears our `mark` or not.
 pub(crate) fn cordon(unschedulable: bool, mark: Option<&str>, end: Timestamp) -> Cordon {
-    let same = |mark: &str| mark.parse().is_ok_and(|at: Timestamp| end.duration_since(at).abs() <= SAME);
     match mark {
-        Some(mark) if same(mark) && !unschedulable => Cordon::TakenBack,
-        Some(mark) if same(mark) => Cordon::Stands,
+        Some(mark) if is_for(mark, end) && !unschedulable => Cordon::TakenBack,
+        Some(mark) if is_for(mark, end) => Cordon::Stands,
         None if unschedulable => Cordon::Stands,
         _ => Cordon::Set,
     }
+}
+
+/// Whether a mark was made for this `end`.
+pub(crate) fn is_for(mark: &str, end: Timestamp) -> bool {
+    mark.parse().is_ok_and(|at: Timestamp| end.duration_since(at).abs() <= SAME)
 }
 
 /// A mark for an `end`.
