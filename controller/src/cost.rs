@@ -21,7 +21,7 @@ pub(crate) fn of(lease: &Lease, instances: &[Instance], now: Timestamp) -> Optio
     let (mut hours, mut amount) = (0_u64, Price::ZERO);
     for instance in instances {
         let Some(created) = instance.created_at.as_ref() else { continue };
-        let machine = cost(created.0, release::absent(lease, instance).unwrap_or(now), hourly, monthly);
+        let machine = cost(created.0, release::absent(instance).unwrap_or(now), hourly, monthly);
         hours = hours.saturating_add(machine.hours);
         amount = amount.checked_add(machine.amount).unwrap_or(Price::MAX);
     }

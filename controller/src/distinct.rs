@@ -61,6 +61,22 @@ fn marks(node: &Node) -> impl Iterator<Item = Mark<'_>> {
     full.chain(node.overlay.iter().map(|(key, value)| Mark::Overlay(key, value)))
 }
 
+/// From a Node's annotations, those by which an overlay network finds it.
+pub(crate) fn overlay(annotations: &BTreeMap<String, String>) -> Vec<(&'static str, String)> {
+    let mac = annotations.get(FLANNEL).and_then(|data| {
+        let data: serde_json::Value = serde_json::from_str(data).ok()?;
+        Some((FLANNEL, data["VtepMAC"].as_str()?.to_owned()))
+    });
+    let addresses = TUNNELS.iter().filter_map(|key| Some((*key, annotations.get(*key)?.trim().to_owned())));
+    mac.into_iter().chain(addresses).filter(|(_, value)| !value.is_empty()).collect()
+}
+
+/// An identifier that means something: firmware that was never told its own says nothing, or zeros.
+pub(crate) fn identifier(text: &str) -> Option<String> {
+    let means = text.bytes().any(|b| b.is_ascii_hexdigit() && b != b'0') && text != "Not Settable";
+    means.then(|| text.to_lowercase())
+}
+
 impl fmt::Display for Mark<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -78,6 +94,18 @@ impl fmt::Display for Twins<'_> {
         write!(f, "{} have one {}", self.nodes.join(", "), self.mark)
     }
 }
+
+/// `VtepMAC` within is the hardware address of the Node's end of the tunnel. Source: flannel, vxlan backend.
+const FLANNEL: &str = "flannel.alpha.coreos.com/backend-data";
+/// Sources: Calico, `projectcalico.org` Node annotations; Cilium, `pkg/annotation`, present and former names.
+const TUNNELS: [&str; 6] = [
+    "projectcalico.org/IPv4IPIPTunnelAddr",
+    "projectcalico.org/IPv4VXLANTunnelAddr",
+    "projectcalico.org/IPv6VXLANTunnelAddr",
+    "projectcalico.org/IPv4WireguardInterfaceAddr",
+    "network.cilium.io/ipv4-cilium-host",
+    "io.cilium.network.ipv4-cilium-host",
+];
 
 #[cfg(test)]
 mod tests;

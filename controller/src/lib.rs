@@ -17,8 +17,10 @@ mod clock;
 mod cloud;
 pub mod cloud_init;
 mod condition;
+mod cost;
 pub mod crd;
 mod deadline;
+mod distinct;
 mod event;
 #[cfg(test)]
 mod fixture;
@@ -27,6 +29,7 @@ mod identify;
 mod observe;
 mod pass;
 mod publish;
+mod release;
 mod renew;
 mod run;
 mod shared;

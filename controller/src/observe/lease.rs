@@ -6,6 +6,7 @@ use kube::{Resource, core::DeserializeGuard};
 use crate::{
     clock::Uptime,
     crd::{CapacityLease, CapacityLeaseStatus},
+    release::Looked,
     terms::Terms,
 };
 
@@ -25,6 +26,8 @@ pub(crate) struct Lease {
     pub(crate) status: CapacityLeaseStatus,
     /// When this controller last wrote its status.
     pub(crate) written: Option<Uptime>,
+    /// What its machines left behind, as this controller found it.
+    pub(crate) looked: Looked,
 }
 
 impl Lease {
@@ -48,6 +51,7 @@ impl Lease {
             broken,
             status,
             written: known.written,
+            looked: known.looked,
         }
     }
 

@@ -2,12 +2,14 @@
 //!
 //! Filled by the watches ([`crate::watch`]) and by the answers to our own writes. Holds facts and decides nothing.
 
+mod departed;
 mod lease;
 mod node;
 mod provider;
 
 use std::collections::BTreeMap;
 
+pub(crate) use departed::{Departed, LastWord};
 pub(crate) use lease::{FINALIZER, Lease};
 pub(crate) use node::{Full, Node};
 pub(crate) use provider::Provider;
@@ -23,6 +25,11 @@ pub(crate) struct World {
     pub(crate) leases_listed: bool,
     pub(crate) nodes_listed: bool,
     pub(crate) providers_listed: bool,
+    /// `VolumeAttachment`s, and the Node that each names.
+    pub(crate) attachments: BTreeMap<String, String>,
+    pub(crate) attachments_listed: bool,
+    /// What was last heard of machines whose Nodes are gone, by providerID.
+    pub(crate) departed: Departed,
 }
 
 impl World {

@@ -14,7 +14,7 @@ use crate::{
     apply::{Cluster, Failure},
     clock::Reading,
     crd::Instance,
-    observe::{Lease, Node, World},
+    observe::{Node, World},
     pass::{Plan, drive},
     shared::Shared,
 };
@@ -62,8 +62,8 @@ pub(crate) fn decide(remnant: Remnant<'_>, now: Timestamp) -> Step {
 
 /// The `VolumeAttachment`s that name a Node. `None`: they could not be listed.
 pub(crate) fn attachments<'a>(world: &'a World, node: &str) -> Option<Vec<&'a str>> {
-    let attached = world.attachments.as_ref()?;
-    Some(attached.iter().filter(|(_, on)| *on == node).map(|(name, _)| name.as_str()).collect())
+    let on = world.attachments.iter().filter(|(_, on)| *on == node).map(|(name, _)| name.as_str());
+    world.attachments_listed.then(|| on.collect())
 }
 
 /// Every Node whose machine a lease rented, by lease and slot.
@@ -78,11 +78,10 @@ pub(crate) fn rented(world: &World) -> BTreeMap<(&str, u32), &Node> {
 /// What is left of the machine of `instance`, if its server is proven absent.
 pub(crate) fn remnant<'a>(
     world: &World,
-    lease: &Lease,
     instance: &Instance,
     node: Option<&'a Node>,
 ) -> Option<Remnant<'a>> {
-    let absent = super::absent(lease, instance)?;
+    let absent = super::absent(instance)?;
     let name = instance.node_name.as_deref().or_else(|| node.map(|node| node.name.as_str()));
     let held = name.is_some_and(|name| attachments(world, name).is_none_or(|names| !names.is_empty()));
     Some(Remnant { absent, node, held })
@@ -127,7 +126,7 @@ fn plan(world: &World, reading: Reading) -> Plan<Job> {
     for lease in world.leases.values() {
         for instance in &lease.status.instances {
             let node = nodes.get(&(lease.name.as_str(), instance.slot)).copied();
-            let Some(remnant) = remnant(world, lease, instance, node) else { continue };
+            let Some(remnant) = remnant(world, instance, node) else { continue };
             let step = decide(remnant, now);
             match (step, node.and_then(|node| Some((node, node.provider_id()?)))) {
                 (Step::Wait(until), _) => plan.wake_at(reading.uptime_at(until)),

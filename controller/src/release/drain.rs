@@ -61,7 +61,7 @@ pub(crate) async fn run(shared: Arc<Shared>, cluster: Cluster, events: Events) {
 /// The lease and the entry in its status whose machine this Node is, unless that is gone.
 fn machine<'a>(world: &'a World, node: &Node) -> Option<(&'a Lease, &'a Instance)> {
     let lease = world.leases.get(node.labels.get(label::LEASE)?)?;
-    lease.instance(node).filter(|instance| instance.receipt.is_none()).map(|instance| (lease, instance))
+    lease.instance(node).filter(|instance| super::absent(instance).is_none()).map(|instance| (lease, instance))
 }
 
 fn action(world: &World, lease: &Lease, node: &Node, now: Timestamp) -> Action {

@@ -12,20 +12,20 @@ pub(crate) mod cleanup;
 mod cordon;
 pub(crate) mod drain;
 mod pods;
-pub(crate) mod receipt;
+mod receipt;
+mod record;
 pub(crate) mod residue;
 
 use jiff::Timestamp;
 
-use crate::{crd::Instance, observe::Lease};
+use crate::crd::Instance;
 
 pub(crate) use drain::Moving;
 pub(crate) use pods::Pod;
+pub(crate) use record::{is_cleared, record};
 pub(crate) use residue::Looked;
 
-/// Since when the provider says that there is no such machine: as persisted, else as this controller was told.
-pub(crate) fn absent(lease: &Lease, instance: &Instance) -> Option<Timestamp> {
-    let kept = instance.receipt.as_ref().and_then(|receipt| receipt.absent_at.as_ref());
-    let learnt = || lease.learnt.get(&instance.slot)?.removal.absent;
-    kept.map(|at| at.0).or_else(learnt)
+/// Since when the provider says that there is no such machine, as persisted.
+pub(crate) fn absent(instance: &Instance) -> Option<Timestamp> {
+    instance.receipt.as_ref()?.absent_at.as_ref().map(|at| at.0)
 }

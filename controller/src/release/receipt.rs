@@ -18,8 +18,6 @@ pub(crate) struct Ended<'a> {
     pub(crate) deadline: Option<Timestamp>,
     /// Our own deletion, if the provider accepted one.
     pub(crate) accepted: Option<Accepted<'a>>,
-    /// When the provider last said that it exists.
-    pub(crate) last_seen: Option<Timestamp>,
     /// When the provider first said that it does not.
     pub(crate) absent_at: Timestamp,
     /// The last heartbeat of its agent.
@@ -53,7 +51,7 @@ pub(crate) fn receipt(ended: &Ended<'_>) -> Receipt {
 
 /// In this order: what is known, what the machine itself announced, what the times allow.
 fn conclude(ended: &Ended<'_>) -> (Option<EnforcedBy>, String) {
-    let Ended { deadline, accepted, last_seen, absent_at, beat } = *ended;
+    let Ended { deadline, accepted, absent_at, beat } = *ended;
     if let Some(Accepted { swept, .. }) = accepted {
         let (by, whose) = if swept {
             (EnforcedBy::Sweeper, "the sweeper's own deletion")
@@ -78,11 +76,6 @@ fn conclude(ended: &Ended<'_>) -> (Option<EnforcedBy>, String) {
             format!("gone {early} before its end, when nothing of curfew deletes"),
         );
     }
-    if let Some(late) = last_seen.map(|seen| seen.duration_since(due)).filter(|late| *late > SWEPT_AFTER) {
-        let late = duration::format(SignedDuration::from_secs(late.as_secs()));
-        let why = format!("inferred: it still existed {late} after its end, when the sweepers act");
-        return (Some(EnforcedBy::Sweeper), why);
-    }
     let Some(beat) = beat else {
         return (None, "not known: it was gone after its end, and no heartbeat of it was ever read".into());
     };
@@ -99,6 +92,11 @@ fn conclude(ended: &Ended<'_>) -> (Option<EnforcedBy>, String) {
         return (Some(EnforcedBy::Agent), why);
     }
     let silent = duration::format(SignedDuration::from_secs(silent.as_secs()));
+    if absent_at.duration_since(due) > SWEPT_AFTER {
+        let why = "not known: its agent had been silent for {silent} when its end came, and nobody looked for so long \
+                   that it may have been the backstop or the sweeper outside the cluster";
+        return (None, why.replace("{silent}", &silent));
+    }
     let why = format!("inferred: its agent had been silent for {silent} when its end came");
     (Some(EnforcedBy::Backstop), why)
 }

@@ -64,7 +64,7 @@ pub(crate) fn attachments(attached: &Attached) -> Vec<crd::Attachment> {
 fn things(lease: &Lease, reading: Reading) -> BTreeMap<Thing, Uptime> {
     let mut things = BTreeMap::new();
     for instance in &lease.status.instances {
-        let absent = super::absent(lease, instance).and_then(|absent| reading.uptime_at(absent));
+        let absent = super::absent(instance).and_then(|absent| reading.uptime_at(absent));
         let Some(absent) = absent else { continue };
         for attachment in &instance.attached {
             if let Some(kind) = read(&attachment.kind) {

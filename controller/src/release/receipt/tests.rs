@@ -7,7 +7,7 @@ const END: i64 = 600;
 
 fn ended() -> Ended<'static> {
     let at = NOW + secs(END + 1);
-    Ended { deadline: Some(NOW + secs(END)), accepted: None, last_seen: None, absent_at: at, beat: None }
+    Ended { deadline: Some(NOW + secs(END)), accepted: None, absent_at: at, beat: None }
 }
 
 fn accepted(swept: bool) -> Option<Accepted<'static>> {
@@ -40,7 +40,7 @@ fn whoever_else_it_was_is_concluded_from_what_was_last_heard() {
     let observing = Heartbeat { notes: vec![Note::ObserveOnly], ..heard(END, Phase::Firing) };
     let short_lived = Heartbeat { fires_at: Some(NOW + secs(300)), ..heard(290, Phase::Armed) };
     let clockless = Heartbeat { at: None, ..heard(0, Phase::Armed) };
-    let late = |s| Some(NOW + secs(END + s));
+    let late = |s| NOW + secs(END + s);
     for (case, ended, by) in [
         ("the sweeper's", Ended { accepted: accepted(true), ..ended() }, Some(EnforcedBy::Sweeper)),
         ("firing", Ended { beat: Some(&firing), ..ended() }, Some(EnforcedBy::Agent)),
@@ -50,9 +50,9 @@ fn whoever_else_it_was_is_concluded_from_what_was_last_heard() {
         ("early", Ended { beat: Some(&alive), absent_at: NOW + secs(END - 3), ..ended() }, Some(EnforcedBy::External)),
         ("early, of its lifetime", Ended { beat: Some(&short_lived), absent_at: NOW + secs(301), ..ended() }, Some(EnforcedBy::Agent)),
         ("early, unheard of", Ended { absent_at: NOW, ..ended() }, Some(EnforcedBy::External)),
-        ("alive five minutes after", Ended { beat: Some(&silent), last_seen: late(301), absent_at: NOW + secs(END + 360), ..ended() }, Some(EnforcedBy::Sweeper)),
-        ("firing for long", Ended { beat: Some(&firing), last_seen: late(301), absent_at: NOW + secs(END + 360), ..ended() }, Some(EnforcedBy::Agent)),
-        ("listed in the fifth minute", Ended { beat: Some(&silent), last_seen: late(299), ..ended() }, Some(EnforcedBy::Backstop)),
+        ("silent, found in the fifth minute", Ended { beat: Some(&silent), absent_at: late(299), ..ended() }, Some(EnforcedBy::Backstop)),
+        ("silent, found later", Ended { beat: Some(&silent), absent_at: late(301), ..ended() }, None),
+        ("firing, found later", Ended { beat: Some(&firing), absent_at: late(301), ..ended() }, Some(EnforcedBy::Agent)),
         ("unheard of", ended(), None),
         ("without a time", Ended { beat: Some(&clockless), ..ended() }, None),
         ("without a deadline", Ended { deadline: None, ..ended() }, None),
@@ -72,15 +72,15 @@ fn what_is_inferred_says_so() {
 proptest! {
     #[test]
     fn nobody_is_named_for_a_deletion_of_ours_and_the_agent_only_if_it_was_heard(
-        swept: Option<bool>, seen in proptest::option::of(0_i64..2000), absent in 0_i64..2000,
+        swept: Option<bool>, absent in 0_i64..2000,
         at in proptest::option::of(0_i64..2000), firing: bool, deadline in proptest::option::of(0_i64..2000)
     ) {
         let phase = if firing { Phase::Firing } else { Phase::Armed };
         let beat = at.map(|at| heard(at, phase));
         let time = |s: i64| NOW + secs(s);
         let ended = Ended {
-            deadline: deadline.map(time), accepted: swept.and_then(accepted), last_seen: seen.map(time),
-            absent_at: time(absent), beat: beat.as_ref(),
+            deadline: deadline.map(time), accepted: swept.and_then(accepted), absent_at: time(absent),
+            beat: beat.as_ref(),
         };
         let receipt = receipt(&ended);
         let ours = matches!(receipt.enforced_by, Some(EnforcedBy::Controller));
