@@ -13,9 +13,6 @@ use kube::{
 };
 use serde_json::{Value, json};
 
-pub(crate) use removal::Remains;
-pub(crate) use work::Cordoned;
-
 use crate::{
     crd::{CapacityLease, CapacityLeaseStatus},
     observe::{FINALIZER, Full, Lease, Node},
@@ -128,6 +125,13 @@ impl Cluster {
         let call =
             async { leases.patch_metadata(&lease.name, &writer(), &Patch::Merge(&patch)).await.map(drop) };
         within("write the CapacityLease's finalizer", call).await
+    }
+
+    /// Whether nobody has changed the lease since, or deleted it. Reads the API server, never the cache.
+    pub(crate) async fn is_unchanged(&self, name: &str, uid: &str, generation: i64) -> Result<bool, Failure> {
+        let leases = self.leases();
+        let meta = within("read the CapacityLease again", leases.get_metadata(name)).await?.metadata;
+        Ok(meta.uid.as_deref() == Some(uid) && meta.generation == Some(generation))
     }
 
     /// Whether the lease still is what the decision was made from. Reads the API server, never the cache.

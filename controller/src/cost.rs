@@ -28,3 +28,45 @@ pub(crate) fn of(lease: &Lease, instances: &[Instance], now: Timestamp) -> Optio
     let currency = selection.currency.clone().unwrap_or_default();
     Some(Cost { hours, amount: amount.to_string(), currency })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::fixture::{NOW, lease, secs};
+
+    fn costs(selection: &Value, instances: &Value, s: i64) -> Option<Cost> {
+        let lease = lease("burst", "10m", |object| {
+            object["status"]["selection"] = selection.clone();
+            object["status"]["instances"] = instances.clone();
+        });
+        of(&lease, &lease.status.instances, NOW + secs(s))
+    }
+
+    #[test]
+    fn every_started_hour_of_every_machine_counts_and_no_catalogue_is_asked() {
+        let selection =
+            json!({ "chosen": "cpx22", "hourly": "0.0128", "monthly": "7.99", "currency": "EUR" });
+        let gone = json!({ "absentAt": (NOW + secs(3601)).to_string() });
+        let instances = json!([
+            { "slot": 0, "createdAt": NOW.to_string(), "receipt": gone },
+            { "slot": 1, "createdAt": NOW.to_string() },
+            { "slot": 2, "attemptedAt": NOW.to_string() }
+        ]);
+        let cost = costs(&selection, &instances, 60).unwrap();
+        assert_eq!((cost.hours, cost.amount.as_str(), cost.currency.as_str()), (3, "0.0384", "EUR"));
+        let cost = costs(&selection, &instances, 10 * 3600).unwrap();
+        assert_eq!((cost.hours, cost.amount.as_str()), (12, "0.1536"), "one that is gone costs no more");
+    }
+
+    #[test]
+    fn a_price_that_is_not_known_is_no_price() {
+        let instances = json!([{ "slot": 0, "createdAt": NOW.to_string() }]);
+        for selection in
+            [json!(null), json!({ "chosen": "cpx22" }), json!({ "chosen": "x", "hourly": "cheap" })]
+        {
+            assert_eq!(costs(&selection, &instances, 60), None, "{selection}");
+        }
+    }
+}

@@ -41,7 +41,7 @@ pub(crate) fn twins(world: &World, now: Timestamp) -> Vec<Twins<'_>> {
         }
     }
     // A machine that is gone may have left its address to the next one before its Node is deleted.
-    let is_held = |node: &&Node| world.leases.values().any(|lease| lease.holds(node, now));
+    let is_held = |node: &&Node| world.leases.values().any(|lease| world.holds(lease, node, now));
     let shared = bearers.into_iter().filter(|(_, nodes)| nodes.len() > 1).map(|(mark, nodes)| {
         let nodes = nodes.into_iter().filter(is_held).map(|node| &*node.name).collect();
         Twins { mark, nodes }

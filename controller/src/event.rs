@@ -4,7 +4,11 @@
 
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{NodeCondition, ObjectReference};
+use jiff::Timestamp;
+use k8s_openapi::{
+    api::core::v1::{NodeCondition, ObjectReference},
+    apimachinery::pkg::apis::meta::v1::Time,
+};
 use kube::{
     Client,
     runtime::events::{Event, EventType, Recorder, Reporter},
@@ -13,9 +17,12 @@ use tokio::sync::mpsc;
 use tracing::debug;
 
 use crate::{
-    crd::{CapacityLeaseStatus, Phase},
+    crd::{CapacityLeaseStatus, EnforcedBy, Instance, Phase, Receipt},
     observe::{Lease, Node},
-    status::{ACCEPTED, DEADLINES_WRITTEN, NODE_CONFLICT, NODES_SKIPPED, WRITE_FAILED},
+    status::{
+        ACCEPTED, DEADLINES_WRITTEN, MACHINES_DISTINCT, NODE_CONFLICT, NODES_SKIPPED, RESIDUE_FREE,
+        WRITE_FAILED,
+    },
 };
 
 /// One event.
@@ -34,6 +41,18 @@ impl Notice {
     pub(crate) fn released(lease: &Lease) -> Self {
         let note = "the lease is over; its machines were told to stay".into();
         Self::on_lease(&lease.name, &lease.uid, false, "Released", "Release", note)
+    }
+
+    /// A machine's work is moved away, since the machine is deleted at `end`.
+    pub(crate) fn draining(node: &str, uid: &str, end: Timestamp) -> Self {
+        let end = end.strftime("%FT%TZ");
+        Self {
+            about: reference("v1", "Node", node, uid),
+            warning: false,
+            reason: "Draining",
+            action: "Drain".into(),
+            note: format!("work is moved away: the machine is deleted at {end}"),
+        }
     }
 
     /// What kind of event it is.
@@ -75,6 +94,8 @@ pub(crate) fn of_lease(lease: &Lease, new: &CapacityLeaseStatus) -> Vec<Notice> 
             DEADLINES_WRITTEN if why == WRITE_FAILED => say(true, "DeadlineWriteFailed", why, note),
             NODE_CONFLICT if holds => say(true, "NodeConflict", why, note),
             NODES_SKIPPED if holds => say(true, "ControlPlaneSkipped", why, note),
+            MACHINES_DISTINCT if !holds => say(true, "MachinesNotDistinct", why, note),
+            RESIDUE_FREE if !holds => say(true, "ResidueLeft", why, note),
             curfew_contract::annotation::WATCHDOG_ARMED if holds => say(false, "Armed", why, note),
             curfew_contract::annotation::WATCHDOG_ARMED if why != "NoNodes" => {
                 say(true, "Unarmed", why, note);
@@ -86,10 +107,36 @@ pub(crate) fn of_lease(lease: &Lease, new: &CapacityLeaseStatus) -> Vec<Notice> 
         let fate = if lease.keeps() { "are told to stay" } else { "follow their last deadline" };
         say(false, "Expired", "Expire", &format!("the lease has ended; its machines {fate}"));
     }
+    for instance in &new.instances {
+        let was = old.instances.iter().find(|was| was.slot == instance.slot);
+        let known =
+            was.and_then(|was| was.receipt.as_ref()).is_some_and(|receipt| receipt.evidence.is_some());
+        if let Some(receipt) = instance.receipt.as_ref().filter(|new| !known && new.evidence.is_some()) {
+            let planned = matches!(receipt.enforced_by, Some(EnforcedBy::Controller | EnforcedBy::Agent));
+            say(!planned, "MachineGone", &format!("Slot{}", instance.slot), &gone(instance, receipt));
+        }
+    }
     if new.released_at.is_some() && old.released_at.is_none() {
         say(false, "Released", "Release", "the lease is over and holds no machine any more");
     }
     notices
+}
+
+/// A receipt in one line.
+fn gone(instance: &Instance, receipt: &Receipt) -> String {
+    let at = |time: &Option<Time>| time.as_ref().map_or("-".into(), |at| at.0.strftime("%FT%TZ").to_string());
+    let by = receipt.enforced_by.map_or("nobody knows whom", EnforcedBy::as_str);
+    format!(
+        "{} ({}): deadline {}, deleted by {by}, accepted {}, action {}, absent {}, {} s late; {}",
+        instance.name.as_deref().unwrap_or("-"),
+        instance.provider_id.as_deref().unwrap_or("-"),
+        at(&receipt.deadline),
+        at(&receipt.delete_accepted_at),
+        receipt.action_id.as_deref().unwrap_or("-"),
+        at(&receipt.absent_at),
+        receipt.overshoot_seconds.map_or("-".into(), |late| late.to_string()),
+        receipt.evidence.as_deref().unwrap_or_default(),
+    )
 }
 
 /// What a Node's new condition says that the old one did not.

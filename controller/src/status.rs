@@ -1,15 +1,24 @@
 //! What a lease's status should say. Pure.
 
+mod ended;
+
 use curfew_contract::{Assessment, annotation};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
+use ended::{machines_distinct, residue_free};
+
+pub(crate) use ended::{MACHINES_DISTINCT, RESIDUE_FREE};
+
 use crate::{
     clock::Reading,
     condition::{judge, words},
+    cost,
     crd::{CapacityLeaseStatus, NodeStatus, Phase},
+    distinct::Twins,
     hold::{Stage, Wish},
     observe::{Lease, Node, World},
+    release::{record, residue},
 };
 
 /// How far a status is from the one that was written last.
@@ -24,10 +33,19 @@ pub(crate) enum Difference {
 }
 
 /// The status of `lease` as things stand.
-pub(crate) fn of(lease: &Lease, world: &World, reading: Reading) -> Option<CapacityLeaseStatus> {
+pub(crate) fn of(
+    lease: &Lease,
+    world: &World,
+    twins: &[Twins<'_>],
+    reading: Reading,
+) -> Option<CapacityLeaseStatus> {
     let now = reading.now?;
-    if lease.status.released_at.is_some() || !world.listed() {
+    if !world.listed() {
         return None;
+    }
+    if lease.status.released_at.is_some() {
+        let rented = !lease.status.instances.is_empty();
+        return rented.then(|| after_release(lease, world, reading, now));
     }
     let accepted_at = lease.status.accepted_at.clone().or_else(|| acceptable(lease).then(|| whole(now)));
     let lease =
@@ -39,6 +57,8 @@ pub(crate) fn of(lease: &Lease, world: &World, reading: Reading) -> Option<Capac
     let (count, armed) = (present().count(), present().filter(|node| node.armed).count());
     let over = matches!(stage, Stage::Ended(_)) && lease.deleting.is_none() && let_go(lease, world, now);
     let released_at = over.then(|| whole(now));
+    let instances = record(lease, world, lease.status.instances.clone(), now);
+    let residue = residue::left(lease);
     let conditions = [
         accepted(lease),
         deadlines_written(&held, stage, now),
@@ -46,6 +66,9 @@ pub(crate) fn of(lease: &Lease, world: &World, reading: Reading) -> Option<Capac
         node_conflict(lease, &held, world, now),
         nodes_skipped(lease, world),
     ];
+    let conditions = conditions.into_iter().chain(machines_distinct(&held, twins));
+    let conditions = conditions.chain(residue_free(lease, &instances, &residue, reading));
+    let conditions: Vec<_> = conditions.map(|said| said.since(lease, now)).collect();
     Some(CapacityLeaseStatus {
         accepted_at: lease.status.accepted_at.clone(),
         expires_at: world.end(lease).map(whole),
@@ -56,11 +79,33 @@ pub(crate) fn of(lease: &Lease, world: &World, reading: Reading) -> Option<Capac
         nodes,
         ready_at: lease.status.ready_at.clone(),
         selection: lease.status.selection.clone(),
-        cost: lease.status.cost.clone(),
-        instances: lease.status.instances.clone(),
-        residue: lease.status.residue.clone(),
-        conditions: conditions.into_iter().map(|said| said.since(lease, now)).collect(),
+        cost: cost::of(lease, &instances, now),
+        instances,
+        residue,
+        conditions: standing(lease, conditions),
     })
+}
+
+/// What still changes once a lease is over: what its machines left behind.
+fn after_release(lease: &Lease, world: &World, reading: Reading, now: Timestamp) -> CapacityLeaseStatus {
+    let instances = record(lease, world, lease.status.instances.clone(), now);
+    let residue = residue::left(lease);
+    let said = residue_free(lease, &instances, &residue, reading).map(|said| said.since(lease, now));
+    let mut conditions = lease.status.conditions.clone();
+    if let Some(said) = said {
+        conditions.retain(|condition| condition.type_ != said.type_);
+        conditions.push(said);
+    }
+    CapacityLeaseStatus { instances, residue, conditions, ..lease.status.clone() }
+}
+
+/// `conditions`, and of the last status what they do not speak of: `ResidueFree` while it is being looked up.
+fn standing(lease: &Lease, mut conditions: Vec<Condition>) -> Vec<Condition> {
+    let stands = lease.status.conditions.iter().filter(|old| old.type_ == RESIDUE_FREE);
+    let stands = stands.filter(|old| conditions.iter().all(|new| new.type_ != old.type_)).cloned();
+    let stands: Vec<_> = stands.collect();
+    conditions.extend(stands);
+    conditions
 }
 
 /// Whether every machine of an ended lease is gone, or was told to stay.

@@ -133,3 +133,16 @@ pub enum EnforcedBy {
     /// Somebody else.
     External,
 }
+
+impl EnforcedBy {
+    /// For people.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Controller => "the controller",
+            Self::Agent => "the agent",
+            Self::Backstop => "the backstop",
+            Self::Sweeper => "the sweeper",
+            Self::External => "somebody else",
+        }
+    }
+}

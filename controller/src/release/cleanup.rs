@@ -76,11 +76,7 @@ pub(crate) fn rented(world: &World) -> BTreeMap<(&str, u32), &Node> {
 }
 
 /// What is left of the machine of `instance`, if its server is proven absent.
-pub(crate) fn remnant<'a>(
-    world: &World,
-    instance: &Instance,
-    node: Option<&'a Node>,
-) -> Option<Remnant<'a>> {
+pub(crate) fn remnant<'a>(world: &World, instance: &Instance, node: Option<&'a Node>) -> Option<Remnant<'a>> {
     let absent = super::absent(instance)?;
     let name = instance.node_name.as_deref().or_else(|| node.map(|node| node.name.as_str()));
     let held = name.is_some_and(|name| attachments(world, name).is_none_or(|names| !names.is_empty()));
@@ -108,7 +104,10 @@ pub(crate) async fn run(shared: Arc<Shared>, cluster: Cluster) {
                     Err(failure) => {
                         if !failure.is_gone() && !failure.is_conflict() {
                             let (node, error) = (job.node.as_str(), failure.line());
-                            warn!(node, error, "the Node of a machine that is gone cannot be cleared away yet");
+                            warn!(
+                                node,
+                                error, "the Node of a machine that is gone cannot be cleared away yet"
+                            );
                         }
                         false
                     }

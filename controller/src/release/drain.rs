@@ -61,7 +61,10 @@ pub(crate) async fn run(shared: Arc<Shared>, cluster: Cluster, events: Events) {
 /// The lease and the entry in its status whose machine this Node is, unless that is gone.
 fn machine<'a>(world: &'a World, node: &Node) -> Option<(&'a Lease, &'a Instance)> {
     let lease = world.leases.get(node.labels.get(label::LEASE)?)?;
-    lease.instance(node).filter(|instance| super::absent(instance).is_none()).map(|instance| (lease, instance))
+    lease
+        .instance(node)
+        .filter(|instance| super::absent(instance).is_none())
+        .map(|instance| (lease, instance))
 }
 
 fn action(world: &World, lease: &Lease, node: &Node, now: Timestamp) -> Action {
@@ -112,7 +115,11 @@ async fn work(shared: &Shared, cluster: &Cluster, events: &Events, round: &Round
         Ok(Ok(pause)) => pause,
         Ok(Err(failure)) if failure.is_conflict() || failure.is_gone() => SHORTEST,
         Ok(Err(failure)) => {
-            warn!(node, error = failure.line(), "work cannot be moved away yet; the machine goes at its time");
+            warn!(
+                node,
+                error = failure.line(),
+                "work cannot be moved away yet; the machine goes at its time"
+            );
             wait_after(failure.retry_after(), left(shared.clock.read()))
         }
         Err(_) => SHORTEST,
@@ -165,7 +172,8 @@ async fn drain(
         }
     }
     let pods = cluster.pods(node).await?;
-    let pauses = stream::iter(&pods).map(|pod| move_away(shared, cluster, round, end, pod));
+    let moves: Vec<_> = pods.iter().map(|pod| move_away(shared, cluster, round, end, pod)).collect();
+    let pauses = stream::iter(moves);
     let pause = pauses.buffer_unordered(AT_ONCE).fold(EMPTY, |least, pause| async move { least.min(pause) });
     Ok(pause.await.max(SHORTEST))
 }
@@ -176,13 +184,7 @@ async fn is_current(cluster: &Cluster, round: &Round) -> Result<bool, Failure> {
 }
 
 /// Asks for one pod's eviction, if it is to go and it is its turn. Returns when to look again.
-async fn move_away(
-    shared: &Shared,
-    cluster: &Cluster,
-    round: &Round,
-    end: Timestamp,
-    pod: &Pod,
-) -> Duration {
+async fn move_away(shared: &Shared, cluster: &Cluster, round: &Round, end: Timestamp, pod: &Pod) -> Duration {
     let turn = shared.with(|world, reading| turn(world, reading, round, end, pod));
     let period = match turn {
         Turn::Wait(pause) => return pause,

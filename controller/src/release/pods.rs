@@ -56,9 +56,10 @@ impl From<PartialObjectMeta<core::Pod>> for Pod {
             deletion_grace_period_seconds,
             ..
         } = pod.metadata;
-        let is_daemon = owner_references.unwrap_or_default().iter().any(|owner| {
-            owner.controller == Some(true) && owner.kind == "DaemonSet"
-        });
+        let is_daemon = owner_references
+            .unwrap_or_default()
+            .iter()
+            .any(|owner| owner.controller == Some(true) && owner.kind == "DaemonSet");
         let is_mirror = annotations.unwrap_or_default().contains_key(MIRROR);
         // A pod that is being deleted without a period is gone with the next look.
         let period = deletion_grace_period_seconds.unwrap_or_default();
@@ -133,8 +134,7 @@ mod tests {
     #[test]
     fn what_belongs_to_the_machine_stays_and_everything_else_is_evicted() {
         let owner = |kind: &str, controller: bool| {
-            let owner =
-                json!({ "apiVersion": "v1", "kind": kind, "name": "x", "uid": "o", "controller": controller });
+            let owner = json!({ "apiVersion": "v1", "kind": kind, "name": "x", "uid": "o", "controller": controller });
             json!({ "ownerReferences": [owner] })
         };
         for (more, fate) in [
@@ -147,7 +147,8 @@ mod tests {
         ] {
             assert_eq!(at(&pod(&more), 100, 0), fate, "{more}");
         }
-        let more = json!({ "deletionTimestamp": (NOW + secs(30)).to_string(), "deletionGracePeriodSeconds": 30 });
+        let more =
+            json!({ "deletionTimestamp": (NOW + secs(30)).to_string(), "deletionGracePeriodSeconds": 30 });
         assert_eq!(pod(&more), leaving(30, 30));
     }
 

@@ -15,7 +15,12 @@ use crate::{
 
 /// `instances`, with the receipts of those that are gone, the `VolumeAttachment`s that outlived them, and when their
 /// Nodes were gone.
-pub(crate) fn record(lease: &Lease, world: &World, instances: Vec<Instance>, now: Timestamp) -> Vec<Instance> {
+pub(crate) fn record(
+    lease: &Lease,
+    world: &World,
+    instances: Vec<Instance>,
+    now: Timestamp,
+) -> Vec<Instance> {
     let is_gone = |instance: &Instance| absent(instance).is_some();
     if !instances.iter().any(is_gone) {
         return instances;
@@ -51,7 +56,13 @@ fn left(world: &World, instance: &Instance) -> Vec<String> {
 }
 
 /// A conclusion is drawn once and stands.
-fn concluded(lease: &Lease, world: &World, instance: &Instance, node: Option<&Node>, now: Timestamp) -> Receipt {
+fn concluded(
+    lease: &Lease,
+    world: &World,
+    instance: &Instance,
+    node: Option<&Node>,
+    now: Timestamp,
+) -> Receipt {
     let kept = instance.receipt.clone().unwrap_or_default();
     let Some(absent_at) = kept.absent_at.as_ref().filter(|_| kept.evidence.is_none()) else { return kept };
     let Some(provider_id) = instance.provider_id.as_deref() else {

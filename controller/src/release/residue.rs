@@ -1,25 +1,18 @@
-//! What outlives a machine at its provider and goes on costing: looked up by the ids that were noted while the machine
-//! was still there.
+//! What outlives a machine at its provider and goes on costing: looked up ([`super::lookup`]) by the ids that were noted
+//! while the machine was still there. Pure.
 //!
 //! Only named, never deleted: a volume may be somebody's data. Looked up soon after the machine is gone, and what still
 //! exists every ten minutes, also after the lease was released, for as long as it is listed and at most for a day.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
-use curfew_provider::{Attached, Extras, ResidueKind};
+use curfew_provider::{Attached, ResidueKind};
 use jiff::SignedDuration;
-use tracing::warn;
 
 use crate::{
     clock::{Reading, Uptime},
-    cloud::{Account, Urgency},
     crd,
-    observe::{Lease, World},
-    pass::{Plan, drive},
-    shared::Shared,
+    observe::Lease,
 };
 
 /// A thing at the provider.
@@ -36,7 +29,7 @@ pub(crate) struct Looked {
 
 impl Looked {
     /// Notes an answer.
-    fn note(&mut self, thing: Thing, residue: Option<crd::Residue>, up: Uptime) {
+    pub(super) fn note(&mut self, thing: Thing, residue: Option<crd::Residue>, up: Uptime) {
         match residue {
             Some(residue) => drop(self.found.insert(thing, (residue, up))),
             None => {
@@ -77,7 +70,7 @@ fn things(lease: &Lease, reading: Reading) -> BTreeMap<Thing, Uptime> {
 }
 
 /// What is to be looked up now, and when the next is.
-fn due(lease: &Lease, reading: Reading) -> (Vec<Thing>, Option<Uptime>) {
+pub(super) fn due(lease: &Lease, reading: Reading) -> (Vec<Thing>, Option<Uptime>) {
     let (mut due, mut next) = (Vec::new(), None);
     for (thing, absent) in things(lease, reading) {
         let Looked { found, gone } = &lease.looked;
@@ -98,7 +91,8 @@ fn due(lease: &Lease, reading: Reading) -> (Vec<Thing>, Option<Uptime>) {
 /// had found and this one has not looked up yet.
 pub(crate) fn left(lease: &Lease) -> Vec<crd::Residue> {
     let Looked { found, gone } = &lease.looked;
-    let earlier = lease.status.residue.iter().filter_map(|residue| Some(((read(&residue.kind)?, residue.id), residue)));
+    let earlier =
+        lease.status.residue.iter().filter_map(|residue| Some(((read(&residue.kind)?, residue.id), residue)));
     let mut left: BTreeMap<Thing, &crd::Residue> =
         earlier.filter(|(thing, _)| !gone.contains(thing)).collect();
     left.extend(found.iter().map(|(thing, (residue, _))| (*thing, residue)));
@@ -111,85 +105,8 @@ pub(crate) fn is_known(lease: &Lease, reading: Reading) -> bool {
     things(lease, reading).keys().all(|thing| gone.contains(thing) || found.contains_key(thing))
 }
 
-/// The things of one lease, to be looked up one after the other.
-struct Job {
-    lease: String,
-    uid: String,
-    things: Vec<Thing>,
-    account: Arc<Account>,
-    extras: Extras,
-    currency: String,
-}
-
-/// Looks up, for ever.
-pub(crate) async fn run(shared: Arc<Shared>) {
-    let act = {
-        let shared = Arc::clone(&shared);
-        move |job: Job| {
-            let shared = Arc::clone(&shared);
-            async move { look(&shared, &job).await }
-        }
-    };
-    drive(shared, plan, act).await;
-}
-
-fn plan(world: &World, reading: Reading) -> Plan<Job> {
-    let mut plan = Plan::empty();
-    if reading.now.is_none() || !world.listed() {
-        return plan;
-    }
-    for lease in world.leases.values() {
-        let provider = lease.provider().and_then(|name| world.providers.get(name));
-        let Some((provider, account)) = provider.and_then(|known| Some((known, known.account.as_ref()?))) else {
-            continue;
-        };
-        let (things, next) = due(lease, reading);
-        plan.wake_at(next);
-        if !things.is_empty() {
-            let catalogue = provider.catalogue.as_deref();
-            let job = Job {
-                lease: lease.name.clone(),
-                uid: lease.uid.clone(),
-                things,
-                account: Arc::clone(account),
-                extras: catalogue.map(|known| known.extras.clone()).unwrap_or_default(),
-                currency: catalogue.map(|known| known.currency.clone()).unwrap_or_default(),
-            };
-            plan.jobs.push((lease.name.clone(), job));
-        }
-    }
-    plan
-}
-
-async fn look(shared: &Shared, job: &Job) -> bool {
-    for thing in &job.things {
-        let (kind, id) = *thing;
-        match job.account.attached(kind, id, &job.extras, Urgency::Look).await {
-            Ok(residue) => {
-                let residue = residue.map(|residue| crd::Residue {
-                    kind: written(kind).into(),
-                    id,
-                    name: Some(residue.name).filter(|name| !name.is_empty()),
-                    monthly: residue.monthly.map(|price| format!("{price} {}", job.currency)),
-                });
-                shared.change(|world, reading| {
-                    if let Some(lease) = world.leases.get_mut(&job.lease).filter(|lease| lease.uid == job.uid) {
-                        lease.looked.note(*thing, residue, reading.up);
-                    }
-                });
-            }
-            Err(error) => {
-                let (lease, kind) = (job.lease.as_str(), kind.as_str());
-                warn!(lease, kind, id, %error, "not known whether a machine left it behind; asked again later");
-                return false;
-            }
-        }
-    }
-    true
-}
-
 /// As the status has it.
-const fn written(kind: ResidueKind) -> &'static str {
+pub(super) const fn written(kind: ResidueKind) -> &'static str {
     match kind {
         ResidueKind::Volume => "Volume",
         ResidueKind::PrimaryIp => "PrimaryIP",
