@@ -7,7 +7,7 @@ pub mod told;
 mod world;
 
 pub use run::{Kept, Promise, run};
-pub use world::{World, agent_deletes, is_in_time, without_backstop};
+pub use world::{PROVIDER, World, agent_deletes, is_in_time, without_backstop};
 
 use std::{path::Path, time::Duration};
 

@@ -1,17 +1,22 @@
 //! The only module that writes to the cluster. Each call has a time-out and says which object it was about.
 
+mod provider;
 mod removal;
+mod secret;
 mod work;
 
-use std::{error::Error, time::Duration};
+use std::{error::Error, sync::Arc, time::Duration};
 
 use curfew_contract::{Grace, Instruction, annotation};
 use k8s_openapi::api::core::v1 as core;
 use kube::{
     Api, Client,
     api::{Patch, PatchParams},
+    core::DeserializeGuard,
 };
 use serde_json::{Value, json};
+
+pub(crate) use secret::{SecretError, SecretText};
 
 use crate::{
     crd::{CapacityLease, CapacityLeaseStatus},
@@ -22,6 +27,8 @@ use crate::{
 #[derive(Clone)]
 pub(crate) struct Cluster {
     pub(crate) client: Client,
+    /// Where Secrets are read, and nowhere else: a cluster-scoped object must not be a way to read any Secret.
+    pub(crate) namespace: Arc<str>,
 }
 
 /// Why a call failed.
@@ -57,6 +64,11 @@ pub(crate) fn root(error: &(dyn Error + 'static)) -> String {
 }
 
 impl Cluster {
+    /// A cluster whose Secrets are read in `namespace`.
+    pub(crate) fn new(client: Client, namespace: String) -> Self {
+        Self { client, namespace: namespace.into() }
+    }
+
     /// Writes a Node's deadline and grace. A merge patch never creates the Node, and the UID keeps it off a successor of
     /// the same name.
     pub(crate) async fn write_deadline(
@@ -144,6 +156,16 @@ impl Cluster {
 
     fn nodes(&self) -> Api<core::Node> {
         Api::all(self.client.clone())
+    }
+
+    /// The lease as the API server has it, never as the cache does. `None`: it is gone.
+    pub(crate) async fn lease(&self, name: &str) -> Result<Option<Lease>, Failure> {
+        let leases: Api<DeserializeGuard<CapacityLease>> = Api::all(self.client.clone());
+        match within("read the CapacityLease again", leases.get(name)).await {
+            Ok(lease) => Ok(Some(Lease::read(lease, None))),
+            Err(failure) if failure.is_gone() => Ok(None),
+            Err(failure) => Err(failure),
+        }
     }
 
     fn leases(&self) -> Api<CapacityLease> {

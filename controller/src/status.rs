@@ -1,6 +1,7 @@
 //! What a lease's status should say. Pure.
 
 mod ended;
+mod rent;
 
 use curfew_contract::{Assessment, annotation};
 use jiff::Timestamp;
@@ -18,8 +19,11 @@ use crate::{
     distinct::Twins,
     hold::{Stage, Wish},
     observe::{Lease, Node, World},
-    release::{record, residue},
+    release::{is_cleared, record, residue},
+    rent::{instances, is_over, verdict},
 };
+
+pub(crate) use rent::{DEGRADED, EXPIRY_CLAMPED, INSTANCES_READY};
 
 /// How far a status is from the one that was written last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,71 +49,66 @@ pub(crate) fn of(
     }
     if lease.status.released_at.is_some() {
         let rented = !lease.status.instances.is_empty();
-        return rented.then(|| after_release(lease, world, reading, now));
+        return rented.then(|| ended::after_release(lease, world, reading, now));
     }
-    let accepted_at = lease.status.accepted_at.clone().or_else(|| acceptable(lease).then(|| whole(now)));
-    let lease =
-        &Lease { status: CapacityLeaseStatus { accepted_at, ..lease.status.clone() }, ..lease.clone() };
+    let verdict = verdict(lease, world);
+    let taken =
+        acceptable(lease) && verdict.as_ref().is_none_or(|verdict| verdict.is_ok() && lease.finalized());
+    let accepted_at = lease.status.accepted_at.clone().or_else(|| taken.then(|| whole(now)));
+    let chosen = || verdict.clone()?.ok().filter(|_| accepted_at.is_some());
+    let selection = lease.status.selection.clone().or_else(chosen);
+    let lease = &Lease {
+        status: CapacityLeaseStatus { accepted_at, selection, ..lease.status.clone() },
+        ..lease.clone()
+    };
     let stage = world.stage(lease, now);
     let held: Vec<&Node> = world.nodes.values().filter(|node| is_listed(lease, node, world, now)).collect();
     let nodes = nodes(lease, &held, reading, now);
     let present = || nodes.iter().filter(|node| !node.gone);
     let (count, armed) = (present().count(), present().filter(|node| node.armed).count());
     let over = matches!(stage, Stage::Ended(_)) && lease.deleting.is_none() && let_go(lease, world, now);
+    let instances = if lease.rents() { instances(lease, world, now) } else { vec![] };
     let released_at = over.then(|| whole(now));
-    let instances = record(lease, world, lease.status.instances.clone(), now);
+    let instances = record(lease, world, instances, now);
     let residue = residue::left(lease);
+    let refusal = verdict.and_then(Result::err);
     let conditions = [
-        accepted(lease),
-        deadlines_written(&held, stage, now),
+        refusal.as_ref().map_or_else(|| accepted(lease), rent::refused),
+        deadlines_written(lease, &held, stage, now),
         watchdog_armed(&nodes),
         node_conflict(lease, &held, world, now),
         nodes_skipped(lease, world),
     ];
-    let conditions = conditions.into_iter().chain(machines_distinct(&held, twins));
+    let rented = lease.rents().then(|| {
+        let ready = rent::instances_ready(lease, &instances);
+        [ready, rent::expiry_clamped(lease, world), rent::degraded(&instances)]
+    });
+    let conditions = conditions.into_iter().chain(rented.into_iter().flatten());
+    let conditions = conditions.chain(machines_distinct(&held, twins));
     let conditions = conditions.chain(residue_free(lease, &instances, &residue, reading));
     let conditions: Vec<_> = conditions.map(|said| said.since(lease, now)).collect();
     Some(CapacityLeaseStatus {
         accepted_at: lease.status.accepted_at.clone(),
-        expires_at: world.end(lease).map(whole),
+        expires_at: rent::expires_at(lease, world, now),
         phase: Some(phase(stage, over)),
         released_at,
         node_count: i32::try_from(count).ok(),
         armed: Some(format!("{armed}/{count}")),
         nodes,
-        ready_at: lease.status.ready_at.clone(),
+        ready_at: rent::ready_at(lease, &instances).filter(|_| lease.rents()),
         selection: lease.status.selection.clone(),
         cost: cost::of(lease, &instances, now),
         instances,
         residue,
-        conditions: standing(lease, conditions),
+        conditions: ended::standing(lease, conditions),
     })
-}
-
-/// What still changes once a lease is over: what its machines left behind.
-fn after_release(lease: &Lease, world: &World, reading: Reading, now: Timestamp) -> CapacityLeaseStatus {
-    let instances = record(lease, world, lease.status.instances.clone(), now);
-    let residue = residue::left(lease);
-    let said = residue_free(lease, &instances, &residue, reading).map(|said| said.since(lease, now));
-    let mut conditions = lease.status.conditions.clone();
-    if let Some(said) = said {
-        conditions.retain(|condition| condition.type_ != said.type_);
-        conditions.push(said);
-    }
-    CapacityLeaseStatus { instances, residue, conditions, ..lease.status.clone() }
-}
-
-/// `conditions`, and of the last status what they do not speak of: `ResidueFree` while it is being looked up.
-fn standing(lease: &Lease, mut conditions: Vec<Condition>) -> Vec<Condition> {
-    let stands = lease.status.conditions.iter().filter(|old| old.type_ == RESIDUE_FREE);
-    let stands = stands.filter(|old| conditions.iter().all(|new| new.type_ != old.type_)).cloned();
-    let stands: Vec<_> = stands.collect();
-    conditions.extend(stands);
-    conditions
 }
 
 /// Whether every machine of an ended lease is gone, or was told to stay.
 pub(crate) fn let_go(lease: &Lease, world: &World, now: Timestamp) -> bool {
+    if lease.rents() {
+        return is_over(lease, world) && is_cleared(lease, world, now);
+    }
     world.listed()
         && world.nodes.values().all(|node| {
             if !lease.keeps() {
@@ -231,7 +230,7 @@ fn accepted(lease: &Lease) -> Said {
     }
 }
 
-fn deadlines_written(held: &[&Node], stage: Stage, now: Timestamp) -> Said {
+fn deadlines_written(lease: &Lease, held: &[&Node], stage: Stage, now: Timestamp) -> Said {
     let said = |holds, reason, message: String| Said::new(DEADLINES_WRITTEN, holds, reason, message);
     let of = held.len();
     let first = |which: &dyn Fn(&Node) -> bool| {
@@ -242,7 +241,9 @@ fn deadlines_written(held: &[&Node], stage: Stage, now: Timestamp) -> Said {
         return said(false, "NotAccepted", "no deadline is written for a lease that is not accepted".into());
     }
     if held.is_empty() {
-        return said(false, "NoNodes", "no Node matches spec.adopt.nodeSelector".into());
+        let why =
+            if lease.rents() { "no Node has joined yet" } else { "no Node matches spec.adopt.nodeSelector" };
+        return said(false, "NoNodes", why.into());
     }
     if let Some((node, n)) = first(&|node| node.write_error.is_some()) {
         let error = node.write_error.as_deref().unwrap_or_default();

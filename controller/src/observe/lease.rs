@@ -1,5 +1,8 @@
 //! A lease as last read.
 
+use std::collections::BTreeMap;
+
+use curfew_provider::ServerId;
 use jiff::Timestamp;
 use kube::{Resource, core::DeserializeGuard};
 
@@ -7,6 +10,7 @@ use crate::{
     clock::Uptime,
     crd::{CapacityLease, CapacityLeaseStatus},
     release::Looked,
+    rent::{Learnt, Removal},
     terms::Terms,
 };
 
@@ -28,6 +32,10 @@ pub(crate) struct Lease {
     pub(crate) written: Option<Uptime>,
     /// What its machines left behind, as this controller found it.
     pub(crate) looked: Looked,
+    /// What calls to the provider told of each slot, beside what the status says.
+    pub(crate) learnt: BTreeMap<u32, Learnt>,
+    /// How the deletion of servers fares that say they are this lease's, and that no slot owns.
+    pub(crate) strays: BTreeMap<ServerId, Removal>,
 }
 
 impl Lease {
@@ -52,7 +60,20 @@ impl Lease {
             status,
             written: known.written,
             looked: known.looked,
+            learnt: known.learnt,
+            strays: known.strays,
         }
+    }
+
+    /// This reading of the lease, with what was known of it beside.
+    pub(crate) fn knowing(self, known: &Self) -> Self {
+        let Self { written, learnt, strays, .. } = known.clone();
+        Self { written, learnt, strays, ..self }
+    }
+
+    /// Name of the `ProviderConfig` that it rents by.
+    pub(crate) fn provider(&self) -> Option<&str> {
+        Some(&self.terms.as_ref()?.rent()?.provider)
     }
 
     /// Whether deletion waits for us.

@@ -14,6 +14,7 @@ use crate::{clock::Uptime, condition::Sighting, distinct, release::Moving};
 pub(crate) struct Node {
     pub(crate) name: String,
     pub(crate) uid: String,
+    pub(crate) version: String,
     pub(crate) labels: BTreeMap<String, String>,
     pub(crate) deadline: Option<String>,
     pub(crate) deadline_for: Option<String>,
@@ -46,6 +47,10 @@ pub(crate) struct Full {
     pub(crate) system_uuid: Option<String>,
     pub(crate) internal_ips: Vec<String>,
     pub(crate) pod_cidrs: Vec<String>,
+    /// Since when it is Ready, as the Node itself says.
+    pub(crate) ready_since: Option<Timestamp>,
+    /// Which version of the Node this is.
+    pub(crate) version: String,
 }
 
 impl Node {
@@ -58,6 +63,7 @@ impl Node {
         let new = || Self { uid, known_since: up, deadline: deadline.clone(), ..Self::default() };
         let mut node = known.unwrap_or_else(new);
         node.name = meta.name.unwrap_or_default();
+        node.version = meta.resource_version.unwrap_or_default();
         node.labels = meta.labels.unwrap_or_default();
         node.overlay = distinct::overlay(&annotations);
         node.drained_for = annotations.remove(annotation::DRAINED_FOR);
@@ -121,22 +127,28 @@ impl From<&core::Node> for Full {
     fn from(node: &core::Node) -> Self {
         let (spec, status) = (node.spec.as_ref(), node.status.as_ref());
         let conditions = status.and_then(|status| status.conditions.as_deref());
+        let condition = |type_: &str| conditions?.iter().find(|condition| condition.type_ == type_);
         let info = status.and_then(|status| status.node_info.as_ref());
         let addresses = status.and_then(|status| status.addresses.as_deref()).unwrap_or_default();
         let internal = addresses.iter().filter(|address| address.type_ == "InternalIP");
         Self {
             provider_id: spec.and_then(|spec| spec.provider_id.clone()).filter(|id| !id.is_empty()),
+            condition: condition(annotation::WATCHDOG_ARMED).cloned(),
+            ready_since: condition(READY)
+                .filter(|ready| ready.status == "True")
+                .and_then(|ready| ready.last_transition_time.as_ref())
+                .map(|since| since.0),
+            version: node.metadata.resource_version.clone().unwrap_or_default(),
             machine_id: info.and_then(|info| distinct::identifier(&info.machine_id)),
             system_uuid: info.and_then(|info| distinct::identifier(&info.system_uuid)),
             internal_ips: internal.map(|address| address.address.clone()).collect(),
             pod_cidrs: spec.and_then(|spec| spec.pod_cidrs.clone()).unwrap_or_default(),
-            condition: conditions
-                .and_then(|all| all.iter().find(|condition| condition.type_ == annotation::WATCHDOG_ARMED))
-                .cloned(),
         }
     }
 }
 
+/// Of a Node, by its kubelet.
+const READY: &str = "Ready";
 /// Enough for a deadline that rolls every 10 s and an agent that beats every 5 min.
 const REMEMBERED: usize = 32;
 

@@ -9,7 +9,7 @@ use tracing::warn;
 use super::residue::{Thing, due, written};
 use crate::{
     clock::Reading,
-    cloud::Account,
+    cloud::{Account, Urgency},
     crd,
     observe::World,
     pass::{Plan, drive},
@@ -45,7 +45,8 @@ fn plan(world: &World, reading: Reading) -> Plan<Job> {
     }
     for lease in world.leases.values() {
         let provider = lease.provider().and_then(|name| world.providers.get(name));
-        let Some((provider, account)) = provider.and_then(|known| Some((known, known.account.as_ref()?))) else {
+        let Some((provider, account)) = provider.and_then(|known| Some((known, known.account.as_ref()?)))
+        else {
             continue;
         };
         let (things, next) = due(lease, reading);
@@ -69,7 +70,7 @@ fn plan(world: &World, reading: Reading) -> Plan<Job> {
 async fn look(shared: &Shared, job: &Job) -> bool {
     for thing in &job.things {
         let (kind, id) = *thing;
-        match job.account.residue(kind, id, &job.extras).await {
+        match job.account.attached(kind, id, &job.extras, Urgency::Look).await {
             Ok(residue) => {
                 let residue = residue.map(|residue| crd::Residue {
                     kind: written(kind).into(),
@@ -78,7 +79,8 @@ async fn look(shared: &Shared, job: &Job) -> bool {
                     monthly: residue.monthly.map(|price| format!("{price} {}", job.currency)),
                 });
                 shared.change(|world, reading| {
-                    if let Some(lease) = world.leases.get_mut(&job.lease).filter(|lease| lease.uid == job.uid) {
+                    if let Some(lease) = world.leases.get_mut(&job.lease).filter(|lease| lease.uid == job.uid)
+                    {
                         lease.looked.note(*thing, residue, reading.up);
                     }
                 });

@@ -11,6 +11,7 @@
 pub(crate) mod cleanup;
 mod cordon;
 pub(crate) mod drain;
+pub(crate) mod lookup;
 mod pods;
 mod receipt;
 mod record;

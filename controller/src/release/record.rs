@@ -41,10 +41,13 @@ pub(crate) fn record(
     recorded.collect()
 }
 
-/// Whether nothing of the machine is left to be cleared away.
-pub(crate) fn is_cleared(lease: &Lease, world: &World, instance: &Instance, now: Timestamp) -> bool {
-    let node = rented(world).get(&(lease.name.as_str(), instance.slot)).copied();
-    remnant(world, instance, node).is_some_and(|remnant| decide(remnant, now) == Step::Done)
+/// Whether every machine of the lease is gone, as persisted, and nothing of it is left to be cleared away.
+pub(crate) fn is_cleared(lease: &Lease, world: &World, now: Timestamp) -> bool {
+    let nodes = rented(world);
+    lease.status.instances.iter().all(|instance| {
+        let node = nodes.get(&(lease.name.as_str(), instance.slot)).copied();
+        remnant(world, instance, node).is_some_and(|remnant| decide(remnant, now) == Step::Done)
+    })
 }
 
 fn left(world: &World, instance: &Instance) -> Vec<String> {

@@ -4,11 +4,12 @@
 //! that no later edit of a `ProviderConfig` and no new price changes what a lease rents.
 
 use curfew_contract::duration;
-use curfew_provider::{Catalogue, Offer, Size, choose};
+use curfew_provider::{Catalogue, Offer, Size, Strategy, choose};
 
 use crate::{
-    crd::{Rejected, Selection},
+    crd::{self, Rejected, Selection},
     observe::{Lease, Provider, World},
+    provider::READY,
     terms::{Config, RentTerms, Want},
 };
 
@@ -24,7 +25,9 @@ pub(crate) enum Refusal {
          without one no machine could end its own bill"
     )]
     NoNodeCredential(String),
-    #[error("spec.duration: {wanted} is longer than {longest}, the maxLifetime of ProviderConfig {provider:?}")]
+    #[error(
+        "spec.duration: {wanted} is longer than {longest}, the maxLifetime of ProviderConfig {provider:?}"
+    )]
     BeyondMaxLifetime { wanted: String, longest: String, provider: String },
     #[error("the name is longer than the 63 characters that a label at the provider can hold")]
     NameTooLong,
@@ -58,14 +61,25 @@ impl Refusal {
     }
 }
 
-/// Judges a lease whose terms can be read.
-pub(crate) fn judge(lease: &Lease, rent: &RentTerms, world: &World) -> Result<Selection, Refusal> {
+/// The verdict on a lease that rents, as long as it is not taken on. `None`: there is nothing to judge.
+pub(crate) fn verdict(lease: &Lease, world: &World) -> Option<Result<Selection, Refusal>> {
+    let terms = lease.terms.as_ref().filter(|terms| terms.problems.is_empty())?;
+    let open = lease.status.accepted_at.is_none() && lease.broken.is_none();
+    Some(judge(lease, terms.rent().filter(|_| open)?, world))
+}
+
+fn judge(lease: &Lease, rent: &RentTerms, world: &World) -> Result<Selection, Refusal> {
     let provider = world.providers.get(&rent.provider);
     let provider = provider.ok_or_else(|| Refusal::NoSuchProvider(rent.provider.clone()))?;
     let not_ready = |why: &str| Refusal::ProviderNotReady(rent.provider.clone(), why.into());
     let config = provider.config.as_ref().ok_or_else(|| not_ready("it cannot be read"))?;
     let account = provider.account.as_ref().ok_or_else(|| not_ready("its credential is not known yet"))?;
     unready(provider).map_or(Ok(()), |why| Err(not_ready(&why)))?;
+    if !provider.held() {
+        return Err(not_ready(
+            "it is not held yet: whoever deleted it would take away the means to end a bill",
+        ));
+    }
     if config.node_credential.is_none() && !account.capabilities().powering_off_stops_billing {
         return Err(Refusal::NoNodeCredential(rent.provider.clone()));
     }
@@ -112,7 +126,8 @@ fn select(catalogue: &Catalogue, rent: &RentTerms) -> Result<Selection, Refusal>
             let size = catalogue.size(name).ok_or_else(|| Refusal::NoSuchSize(name.clone()))?;
             let elsewhere = || size.offers.keys().cloned().collect::<Vec<_>>().join(", ");
             let offer = size.offers.get(region);
-            let offer = offer.ok_or_else(|| Refusal::NotInRegion(name.clone(), region.clone(), elsewhere()))?;
+            let offer =
+                offer.ok_or_else(|| Refusal::NotInRegion(name.clone(), region.clone(), elsewhere()))?;
             if !offer.available {
                 return Err(Refusal::OutOfStock(name.clone(), region.clone()));
             }
@@ -120,14 +135,18 @@ fn select(catalogue: &Catalogue, rent: &RentTerms) -> Result<Selection, Refusal>
         }
         Want::Requirements(wanted) => {
             let choice = choose(catalogue, region, wanted);
-            let rejected = choice.rejected.iter().map(|(size, why)| Rejected { size: (*size).into(), reason: why.to_string() });
+            let rejected = choice
+                .rejected
+                .iter()
+                .map(|(size, why)| Rejected { size: (*size).into(), reason: why.to_string() });
             let rejected: Vec<_> = rejected.collect();
             let Some(chosen) = choice.chosen else {
-                let why: Vec<_> = rejected.iter().map(|size| format!("{} {}", size.size, size.reason)).collect();
+                let why: Vec<_> =
+                    rejected.iter().map(|size| format!("{} {}", size.size, size.reason)).collect();
                 return Err(Refusal::NothingFits(region.clone(), why.join("; ")));
             };
             Ok(Selection {
-                strategy: Some(wanted.strategy.into()),
+                strategy: Some(written(wanted.strategy)),
                 runner_up: choice.runner_up.map(|pick| pick.size.name.clone()),
                 rejected,
                 ..selection(catalogue, chosen.size, *chosen.offer)
@@ -146,7 +165,12 @@ fn selection(catalogue: &Catalogue, size: &Size, offer: Offer) -> Selection {
     }
 }
 
-/// Of a `ProviderConfig`.
-const READY: &str = "Ready";
+const fn written(strategy: Strategy) -> crd::Strategy {
+    match strategy {
+        Strategy::LowestPrice => crd::Strategy::LowestPrice,
+        Strategy::LowestPricePerCore => crd::Strategy::LowestPricePerCore,
+    }
+}
+
 /// The longest value of a label at Hetzner.
 const LABEL: usize = 63;

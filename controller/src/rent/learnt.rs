@@ -103,7 +103,10 @@ impl Learnt {
             Heard::Progress(Progress::Running) => self.polled(reading),
             Heard::Progress(Progress::Done) => self.launched = true,
             Heard::Progress(Progress::Failed { code, message }) => {
-                self.fail(Reason::CreationFailed, format!("the creation ended in an error: {code}: {message}"));
+                self.fail(
+                    Reason::CreationFailed,
+                    format!("the creation ended in an error: {code}: {message}"),
+                );
             }
             Heard::Read(server) => {
                 self.polled(reading);

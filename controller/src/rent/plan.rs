@@ -7,7 +7,7 @@
 use curfew_provider::{ActionId, ServerId};
 use jiff::{SignedDuration, Timestamp};
 
-use super::slot::Slot;
+use super::{learnt::Removal, slot::Slot};
 use crate::clock::{Reading, Uptime};
 
 /// What a lease asks of its machines.
@@ -84,13 +84,26 @@ pub(crate) fn next(slot: &Slot<'_>, course: Course, now: Timestamp, reading: Rea
         (None, Some(server)) => Some((Step::Adopt(server.id), Uptime::default())),
         (None, None) if course.end <= now || slot.is_releasing() => search(slot, course, now),
         (None, None) => obtain(slot, course, now, reading),
-        (Some(id), _) if course.end <= now || slot.is_releasing() => Some(give_back(slot, id)),
+        (Some(id), _) if course.end <= now || slot.is_releasing() => {
+            Some(give_back(id, &slot.learnt.removal))
+        }
         (Some(id), _) => keep(slot, id, course),
     };
-    match step {
-        Some((step, from)) if from <= reading.up => Next::Do(step),
-        Some((_, from)) => Next::Wake(from),
-        None => Next::Rest,
+    Next::at(step, reading)
+}
+
+/// What is next for a server that is to be deleted.
+pub(crate) fn removal(id: ServerId, removal: &Removal, reading: Reading) -> Next {
+    Next::at(removal.absent.is_none().then(|| give_back(id, removal)), reading)
+}
+
+impl Next {
+    fn at(step: Option<(Step, Uptime)>, reading: Reading) -> Self {
+        match step {
+            Some((step, from)) if from <= reading.up => Self::Do(step),
+            Some((_, from)) => Self::Wake(from),
+            None => Self::Rest,
+        }
     }
 }
 
@@ -105,7 +118,10 @@ fn obtain(slot: &Slot<'_>, course: Course, now: Timestamp, reading: Reading) -> 
         return Some((Step::Create, learnt.again));
     }
     let others_turn = attempted.checked_add(OTHERS_TURN).ok().and_then(|at| reading.uptime_at(at));
-    Some((Step::Find { last: false }, learnt.again.max(others_turn.filter(|_| !learnt.ours).unwrap_or_default())))
+    Some((
+        Step::Find { last: false },
+        learnt.again.max(others_turn.filter(|_| !learnt.ours).unwrap_or_default()),
+    ))
 }
 
 /// Makes sure that there is none.
@@ -126,8 +142,7 @@ fn keep(slot: &Slot<'_>, id: ServerId, course: Course) -> Option<(Step, Uptime)>
         .then_some((Step::Poll(id, slot.learnt.action), slot.learnt.again))
 }
 
-const fn give_back(slot: &Slot<'_>, id: ServerId) -> (Step, Uptime) {
-    let removal = &slot.learnt.removal;
+const fn give_back(id: ServerId, removal: &Removal) -> (Step, Uptime) {
     match removal.looks {
         None => (Step::Delete(id), removal.again),
         Some(_) => (Step::Confirm(id), removal.again),

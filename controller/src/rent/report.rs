@@ -11,8 +11,9 @@ use super::{
     slot::{Slot, surplus},
 };
 use crate::{
-    crd::{Instance, InstancePhase, Receipt},
+    crd::{Attachment, Instance, InstancePhase, Receipt},
     observe::{Lease, World},
+    release::residue,
     status::whole,
 };
 
@@ -30,7 +31,8 @@ pub(crate) fn instances(lease: &Lease, world: &World, now: Timestamp) -> Vec<Ins
     };
     let mut instances: Vec<_> = slots.iter().map(|slot| instance(slot, reason(slot))).collect();
     if lease.finalized() && !ended && lease.deleting.is_none() {
-        let new = (0..rent.map_or(0, |rent| rent.replicas)).filter(|n| slots.iter().all(|slot| slot.number != *n));
+        let new =
+            (0..rent.map_or(0, |rent| rent.replicas)).filter(|n| slots.iter().all(|slot| slot.number != *n));
         instances.extend(new.map(|number| Instance {
             slot: number,
             name: Some(name::of(&lease.name, &lease.uid, number)),
@@ -41,6 +43,13 @@ pub(crate) fn instances(lease: &Lease, world: &World, now: Timestamp) -> Vec<Ins
     }
     instances.sort_by_key(|instance| instance.slot);
     instances
+}
+
+/// Notes that this controller has persisted attempts: those that are in the status `new`, and were not in the `old` one.
+pub(crate) fn attempted(lease: &mut Lease, old: &[Instance], new: &[Instance]) {
+    for instance in new.iter().filter(|new| old.iter().all(|old| old.slot != new.slot)) {
+        lease.learnt.entry(instance.slot).or_default().ours = true;
+    }
 }
 
 fn instance(slot: &Slot<'_>, reason: Option<Reason>) -> Instance {
@@ -57,9 +66,20 @@ fn instance(slot: &Slot<'_>, reason: Option<Reason>) -> Instance {
             kept.last_error.clone().filter(|_| learnt.server.is_none())
         }),
         receipt: receipt(slot),
+        attached: attached(slot),
         ..kept.clone()
     };
     Instance { phase: Some(phase(slot, &new)), ..new }
+}
+
+/// What may outlive it, as last seen before it was told to go: a server on its way out has let go of everything.
+fn attached(slot: &Slot<'_>) -> Vec<Attachment> {
+    let Slot { kept, learnt, listed, .. } = *slot;
+    let server = listed.or(learnt.server.as_ref());
+    match server.filter(|_| kept.attached.is_empty() || learnt.removal.accepted.is_none()) {
+        Some(server) => residue::attachments(&server.attached),
+        None => kept.attached.clone(),
+    }
 }
 
 /// Times of the end, as they become known; what they amount to is concluded once it is over.

@@ -1,7 +1,7 @@
 //! One machine of a lease, as all that is known of it says together: the status, what calls told since, the provider's
 //! list, its Node. Pure.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::LazyLock};
 
 use curfew_contract::label;
 use curfew_provider::{Server, ServerId, ServerStatus};
@@ -42,6 +42,8 @@ impl World {
     /// Servers that say they are this lease's, and that no slot of it owns.
     pub(crate) fn strays<'a>(&'a self, lease: &'a Lease) -> Vec<&'a Server> {
         let slots = self.slots(lease);
+        let replicas =
+            lease.terms.as_ref().and_then(|terms| terms.rent()).map_or(u32::MAX, |rent| rent.replicas);
         let listed = self.listed_for(lease).into_iter().flat_map(|listed| listed.servers.values());
         let ours = listed.filter(|server| is_of(server, lease));
         ours.filter(|server| match slot_of(server) {
@@ -49,7 +51,7 @@ impl World {
             Some(number) => match slots.iter().find(|slot| slot.number == number) {
                 Some(slot) => slot.id().map_or_else(|| slot.absent().is_some(), |id| id != server.id),
                 // An attempt that a restored status has forgotten: it is made again, and the server adopted.
-                None => !lease.wants(number),
+                None => number >= replicas,
             },
         })
         .collect()
@@ -58,17 +60,22 @@ impl World {
 
 impl<'a> Slot<'a> {
     fn of(kept: &'a Instance, lease: &'a Lease, listed: Option<&'a Listed>, world: &'a World) -> Self {
-        let learnt = lease.learnt.get(&kept.slot).unwrap_or(&NOTHING);
+        let learnt = lease.learnt.get(&kept.slot).unwrap_or_else(|| &NOTHING);
         let mut slot = Self { number: kept.slot, kept, learnt, listed: None, missed: false, node: None };
         if let Some(list) = listed {
             slot.listed = match slot.id() {
                 Some(id) => list.servers.get(&id),
-                None => list.servers.values().find(|server| is_of(server, lease) && slot_of(server) == Some(kept.slot)),
+                None => list
+                    .servers
+                    .values()
+                    .find(|server| is_of(server, lease) && slot_of(server) == Some(kept.slot)),
             };
             slot.missed = slot.id().is_some() && slot.listed.is_none() && list.at > learnt.seen;
         }
         slot.node = slot.provider_id().and_then(|id| {
-            let same = |node: &&Node| node.provider_id() == Some(id) && node.labels.get(label::LEASE) == Some(&lease.name);
+            let same = |node: &&Node| {
+                node.provider_id() == Some(id) && node.labels.get(label::LEASE) == Some(&lease.name)
+            };
             world.nodes.values().find(same)
         });
         slot
@@ -81,7 +88,8 @@ impl<'a> Slot<'a> {
 
     /// The server, once it is known. Never looked up by its name again from then on.
     pub(crate) fn id(&self) -> Option<ServerId> {
-        let known = self.learnt.server.as_ref().filter(|_| self.kept.provider_id.is_none()).map(|server| server.id);
+        let known =
+            self.learnt.server.as_ref().filter(|_| self.kept.provider_id.is_none()).map(|server| server.id);
         known.or_else(|| self.provider_id()?.rsplit('/').next()?.parse().ok())
     }
 
@@ -156,9 +164,15 @@ impl<'a> Slot<'a> {
     }
 }
 
+/// Whether nothing of a lease's machines is left at the provider, as far as is known, and nothing can come any more.
+pub(crate) fn is_over(lease: &Lease, world: &World) -> bool {
+    world.slots(lease).iter().all(|slot| slot.absent().is_some()) && world.strays(lease).is_empty()
+}
+
 /// Of `slots`, those that are too many for `replicas`: first those that were never created, then the newest.
 pub(crate) fn surplus(slots: &[Slot<'_>], replicas: u32, now: Timestamp) -> BTreeSet<u32> {
-    let mut kept: Vec<_> = slots.iter().filter(|slot| !slot.is_releasing() && slot.fault(now).is_none()).collect();
+    let mut kept: Vec<_> =
+        slots.iter().filter(|slot| !slot.is_releasing() && slot.fault(now).is_none()).collect();
     kept.sort_by_key(|slot| (slot.created().unwrap_or(Timestamp::MAX), slot.number));
     kept.iter().skip(usize::try_from(replicas).unwrap_or(usize::MAX)).map(|slot| slot.number).collect()
 }
@@ -178,7 +192,8 @@ pub(crate) fn expires_at(server: &Server) -> Option<Timestamp> {
     Timestamp::from_second(server.labels.get(label::EXPIRES_AT)?.parse().ok()?).ok()
 }
 
-static NOTHING: Learnt = Learnt::NOTHING;
+/// Of a slot of which nothing was learnt.
+static NOTHING: LazyLock<Learnt> = LazyLock::new(Learnt::default);
 
 /// From the attempt to a created server.
 pub(crate) const LAUNCH: SignedDuration = SignedDuration::from_mins(5);

@@ -1,14 +1,16 @@
 //! The conditions about what machines leave behind, and about machines that are one. Pure.
 
 use curfew_provider::Price;
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 use super::Said;
 use crate::{
     clock::Reading,
-    crd::{Instance, Residue},
+    crd::{CapacityLeaseStatus, Instance, Residue},
     distinct::Twins,
-    observe::{Lease, Node},
-    release::residue,
+    observe::{Lease, Node, World},
+    release::{record, residue},
 };
 
 /// `ResidueFree`; none as long as no machine is gone, or it is not known yet what it left behind: what was said stands.
@@ -75,6 +77,33 @@ pub(super) fn machines_distinct(held: &[&Node], twins: &[Twins<'_>]) -> Option<S
     let more = if ours.len() > 1 { format!(" (and {} more)", ours.len() - 1) } else { String::new() };
     let why = "the image was taken of a machine that had joined, or carries its identity";
     said(false, "SharedIdentity", format!("{first}{more}: {why}; their traffic and logs are mixed up"))
+}
+
+/// What still changes once a lease is over: what its machines left behind.
+pub(super) fn after_release(
+    lease: &Lease,
+    world: &World,
+    reading: Reading,
+    now: Timestamp,
+) -> CapacityLeaseStatus {
+    let instances = record(lease, world, lease.status.instances.clone(), now);
+    let residue = residue::left(lease);
+    let said = residue_free(lease, &instances, &residue, reading).map(|said| said.since(lease, now));
+    let mut conditions = lease.status.conditions.clone();
+    if let Some(said) = said {
+        conditions.retain(|condition| condition.type_ != said.type_);
+        conditions.push(said);
+    }
+    CapacityLeaseStatus { instances, residue, conditions, ..lease.status.clone() }
+}
+
+/// `conditions`, and of the last status what they do not speak of: `ResidueFree` while it is being looked up.
+pub(super) fn standing(lease: &Lease, mut conditions: Vec<Condition>) -> Vec<Condition> {
+    let stands = lease.status.conditions.iter().filter(|old| old.type_ == RESIDUE_FREE);
+    let stands = stands.filter(|old| conditions.iter().all(|new| new.type_ != old.type_)).cloned();
+    let stands: Vec<_> = stands.collect();
+    conditions.extend(stands);
+    conditions
 }
 
 /// `ResidueFree`: nothing outlived the machines that are gone.

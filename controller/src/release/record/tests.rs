@@ -44,7 +44,7 @@ fn a_machine_that_is_not_proven_absent_has_no_receipt_and_its_node_is_let_be() {
     let lease = rented_one(&json!({}));
     let world = world([lease.clone()], []);
     assert_eq!(recorded(&lease, &world, 700), lease.status.instances[0]);
-    assert!(!is_cleared(&lease, &world, &lease.status.instances[0], NOW + secs(700)));
+    assert!(!is_cleared(&lease, &world, NOW + secs(700)));
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn who_deleted_a_machine_is_known_although_its_node_went_first() {
     let receipt = gone.receipt.unwrap();
     assert_eq!((receipt.enforced_by, receipt.overshoot_seconds), (Some(EnforcedBy::Agent), Some(2)));
     assert_eq!(gone.node_deleted_at.map(|at| at.0), Some(NOW + secs(603)));
-    assert!(is_cleared(&lease, &world, &lease.status.instances[0], NOW + secs(603)));
+    assert!(is_cleared(&lease, &world, NOW + secs(603)));
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn volumes_that_are_not_let_go_are_named_after_two_minutes_and_hold_nothing_up()
     let mut held = world([lease.clone()], [node]);
     held.attachments_listed = true;
     held.attachments = [("csi-1", "n1"), ("csi-2", "n2")].map(|(a, b)| (a.into(), b.into())).into();
-    let cleared = |world: &World, s| is_cleared(&lease, world, &lease.status.instances[0], NOW + secs(s));
+    let cleared = |world: &World, s| is_cleared(&lease, world, NOW + secs(s));
     assert_eq!(recorded(&lease, &held, 720).volume_attachments, [""; 0]);
     assert_eq!(recorded(&lease, &held, 721).volume_attachments, ["csi-1"]);
     assert!(!cleared(&held, 721), "its Node is still to be deleted");
