@@ -25,8 +25,9 @@ pub(crate) struct Learnt {
     pub(crate) seen: Uptime,
     /// The action that creates it.
     pub(crate) action: Option<ActionId>,
-    /// How often the provider was asked how the creation fares.
+    /// How often the provider was asked how the creation fares, and when it last said that it goes on.
     pub(crate) polls: u32,
+    pub(crate) waited: Uptime,
     /// The creation ended well.
     pub(crate) launched: bool,
     /// It will never be of use.
@@ -100,7 +101,7 @@ impl Learnt {
                 self.fail(Reason::NameTaken, "another's server has this name; it is left alone".into());
                 self.nothing(last, reading);
             }
-            Heard::Progress(Progress::Running) => self.polled(reading),
+            Heard::Progress(Progress::Running) => self.polled(began, reading),
             Heard::Progress(Progress::Done) => self.launched = true,
             Heard::Progress(Progress::Failed { code, message }) => {
                 self.fail(
@@ -109,7 +110,7 @@ impl Learnt {
                 );
             }
             Heard::Read(server) => {
-                self.polled(reading);
+                self.polled(began, reading);
                 self.removal.looked(reading);
                 self.read(*server, began);
             }
@@ -139,7 +140,8 @@ impl Learnt {
         }
     }
 
-    fn polled(&mut self, reading: Reading) {
+    fn polled(&mut self, began: Uptime, reading: Reading) {
+        self.waited = began;
         self.polls = self.polls.saturating_add(1);
         self.again = reading.up.after(poll_after(self.polls));
     }

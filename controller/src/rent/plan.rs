@@ -83,7 +83,7 @@ pub(crate) fn next(slot: &Slot<'_>, course: Course, now: Timestamp, reading: Rea
     let step = match (slot.id(), slot.listed) {
         (None, Some(server)) => Some((Step::Adopt(server.id), Uptime::default())),
         (None, None) if course.end <= now || slot.is_releasing() => search(slot, course, now),
-        (None, None) => obtain(slot, course, now, reading),
+        (None, None) => obtain(slot, course, reading),
         (Some(id), _) if course.end <= now || slot.is_releasing() => {
             Some(give_back(id, &slot.learnt.removal))
         }
@@ -108,9 +108,9 @@ impl Next {
 }
 
 /// Gets a machine. Before a second call the server is looked for, also by a controller that did not make the first.
-fn obtain(slot: &Slot<'_>, course: Course, now: Timestamp, reading: Reading) -> Option<(Step, Uptime)> {
+fn obtain(slot: &Slot<'_>, course: Course, reading: Reading) -> Option<(Step, Uptime)> {
     let attempted = slot.attempted().filter(|_| course.finalized)?;
-    if slot.fault(now).is_some() {
+    if slot.fault(reading).is_some() {
         return None;
     }
     let learnt = slot.learnt;
