@@ -16,8 +16,8 @@ pub(crate) struct Learnt {
     pub(crate) ours: bool,
     /// Create calls that were sent.
     pub(crate) sent: u32,
-    /// Nothing was found by a search since the last create call.
-    pub(crate) searched: bool,
+    /// When a search was begun, since the last create call, that found nothing.
+    pub(crate) searched: Option<Uptime>,
     /// The server as last read, and its name for Nodes.
     pub(crate) server: Option<Server>,
     pub(crate) provider_id: Option<String>,
@@ -96,10 +96,10 @@ impl Learnt {
                 self.failed = self.failed.or_else(|| Reason::of(&not));
             }
             Heard::Unanswered(error) => self.sent(&error, reading),
-            Heard::Nothing { last } => self.nothing(last, reading),
+            Heard::Nothing { last } => self.nothing(last, began, reading),
             Heard::NameTaken { last } => {
                 self.fail(Reason::NameTaken, "another's server has this name; it is left alone".into());
-                self.nothing(last, reading);
+                self.nothing(last, began, reading);
             }
             Heard::Progress(Progress::Running) => self.polled(began, reading),
             Heard::Progress(Progress::Done) => self.launched = true,
@@ -129,12 +129,12 @@ impl Learnt {
     fn sent(&mut self, error: &str, reading: Reading) {
         self.error = Some(error.into());
         self.sent = self.sent.saturating_add(1);
-        self.searched = false;
+        self.searched = None;
         self.again = reading.up.after(doubling(SEARCH, self.sent - 1, SEARCH_MOST));
     }
 
-    fn nothing(&mut self, last: bool, reading: Reading) {
-        self.searched = true;
+    fn nothing(&mut self, last: bool, began: Uptime, reading: Reading) {
+        self.searched = Some(began);
         if last {
             self.removal.gone(reading);
         }

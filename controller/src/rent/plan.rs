@@ -114,7 +114,9 @@ fn obtain(slot: &Slot<'_>, course: Course, reading: Reading) -> Option<(Step, Up
         return None;
     }
     let learnt = slot.learnt;
-    if learnt.searched || (learnt.ours && learnt.sent == 0) {
+    let in_time =
+        slot.limit().and_then(|(limit, _)| reading.uptime_at(limit)).is_some_and(|limit| reading.up < limit);
+    if in_time && (learnt.searched.is_some() || (learnt.ours && learnt.sent == 0)) {
         return Some((Step::Create, learnt.again));
     }
     let others_turn = attempted.checked_add(OTHERS_TURN).ok().and_then(|at| reading.uptime_at(at));
@@ -127,7 +129,7 @@ fn obtain(slot: &Slot<'_>, course: Course, reading: Reading) -> Option<(Step, Up
 /// Makes sure that there is none.
 fn search(slot: &Slot<'_>, course: Course, now: Timestamp) -> Option<(Step, Uptime)> {
     let last = slot.settled(course.end).is_none_or(|at| at <= now);
-    (last || !slot.learnt.searched).then_some((Step::Find { last }, slot.learnt.again))
+    (last || slot.learnt.searched.is_none()).then_some((Step::Find { last }, slot.learnt.again))
 }
 
 fn keep(slot: &Slot<'_>, id: ServerId, course: Course) -> Option<(Step, Uptime)> {

@@ -158,7 +158,10 @@ impl<'a> Slot<'a> {
             let (limit, reason) = self.limit()?;
             let limit = reading.uptime_at(limit).filter(|limit| *limit <= reading.up)?;
             let seen = match reason {
-                Reason::LaunchTimeout => self.id().is_none() || self.learnt.waited >= limit,
+                Reason::LaunchTimeout if self.id().is_none() => {
+                    self.learnt.searched.is_some_and(|searched| searched >= limit)
+                }
+                Reason::LaunchTimeout => self.learnt.waited >= limit,
                 _ => !self.unread,
             };
             seen.then_some(reason)
