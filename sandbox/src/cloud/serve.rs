@@ -19,15 +19,18 @@ use tokio::sync::watch;
 use super::desk::{Answer, Call, Content, Delivery};
 use super::door::Mode;
 use super::list::Query;
+use super::server::Created;
 use super::state::{Kill, State};
 
 type Hook = Box<dyn Fn(u64) + Send + Sync>;
+type BootHook = Arc<dyn Fn(Created) + Send + Sync>;
 
 /// What all connections share.
 #[derive(Default)]
 pub(crate) struct Shared {
     state: Mutex<State>,
     hooks: Mutex<Vec<Hook>>,
+    boot_hooks: Mutex<Vec<BootHook>>,
     /// Counts calls and changes, so that whoever waits looks again.
     pub(crate) changes: watch::Sender<u64>,
 }
@@ -49,6 +52,19 @@ impl Shared {
 
     pub(crate) fn hook(&self, hook: Hook) {
         self.hooks.lock().unwrap_or_else(PoisonError::into_inner).push(hook);
+    }
+
+    pub(crate) fn boot_hook(&self, hook: BootHook) {
+        self.boot_hooks.lock().unwrap_or_else(PoisonError::into_inner).push(hook);
+    }
+
+    /// Each hook for each server on a thread of its own: a machine that takes long to boot holds up no other.
+    fn boot(&self, created: &[Created]) {
+        let hooks = self.boot_hooks.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for (hook, server) in hooks.iter().flat_map(|hook| created.iter().map(move |server| (hook, server))) {
+            let (hook, server) = (Arc::clone(hook), server.clone());
+            std::thread::spawn(move || hook(server));
+        }
     }
 
     fn kill(&self, servers: &[u64]) {
@@ -121,10 +137,12 @@ async fn answer(
         return Err(OnPurpose);
     }
     let shared = &farewell.shared;
-    let (answer, killed, kill) = shared.with(|state, now| {
+    let (answer, killed, kill, created) = shared.with(|state, now| {
         let answer = state.handle(&call, now);
-        (answer, std::mem::take(&mut state.killed), state.settings.kill)
+        let created = std::mem::take(&mut state.created);
+        (answer, std::mem::take(&mut state.killed), state.settings.kill, created)
     });
+    shared.boot(&created);
     let last = !killed.is_empty() && kill == Kill::AfterAnswer && answer.delivery != Delivery::Never;
     if last {
         farewell.servers.lock().unwrap_or_else(PoisonError::into_inner).extend(killed);
