@@ -1,14 +1,20 @@
 //! The only file that writes to the cluster. Each call has a time-out and says which object it was about.
 
-use std::{error::Error, time::Duration};
+mod provider;
+mod secret;
+
+use std::{error::Error, sync::Arc, time::Duration};
 
 use curfew_contract::{Grace, Instruction, annotation};
 use k8s_openapi::api::core::v1 as core;
 use kube::{
     Api, Client,
     api::{Patch, PatchParams},
+    core::DeserializeGuard,
 };
 use serde_json::{Value, json};
+
+pub(crate) use secret::{SecretError, SecretText};
 
 use crate::{
     crd::{CapacityLease, CapacityLeaseStatus},
@@ -19,6 +25,8 @@ use crate::{
 #[derive(Clone)]
 pub(crate) struct Cluster {
     pub(crate) client: Client,
+    /// Where Secrets are read, and nowhere else: a cluster-scoped object must not be a way to read any Secret.
+    pub(crate) namespace: Arc<str>,
 }
 
 /// Why a call failed.
@@ -54,6 +62,11 @@ pub(crate) fn root(error: &(dyn Error + 'static)) -> String {
 }
 
 impl Cluster {
+    /// A cluster whose Secrets are read in `namespace`.
+    pub(crate) fn new(client: Client, namespace: String) -> Self {
+        Self { client, namespace: namespace.into() }
+    }
+
     /// Writes a Node's deadline and grace. A merge patch never creates the Node, and the UID keeps it off a successor of
     /// the same name.
     pub(crate) async fn write_deadline(
@@ -131,6 +144,16 @@ impl Cluster {
         let meta = within("read the CapacityLease again", leases.get_metadata(name)).await?.metadata;
         let same = meta.uid.as_deref() == Some(uid) && meta.generation == Some(generation);
         Ok(same && meta.deletion_timestamp.is_none())
+    }
+
+    /// The lease as the API server has it, never as the cache does. `None`: it is gone.
+    pub(crate) async fn lease(&self, name: &str) -> Result<Option<Lease>, Failure> {
+        let leases: Api<DeserializeGuard<CapacityLease>> = Api::all(self.client.clone());
+        match within("read the CapacityLease again", leases.get(name)).await {
+            Ok(lease) => Ok(Some(Lease::read(lease, None))),
+            Err(failure) if failure.is_gone() => Ok(None),
+            Err(failure) => Err(failure),
+        }
     }
 
     fn leases(&self) -> Api<CapacityLease> {

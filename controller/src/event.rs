@@ -4,7 +4,10 @@
 
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{NodeCondition, ObjectReference};
+use k8s_openapi::{
+    api::core::v1::{NodeCondition, ObjectReference},
+    apimachinery::pkg::apis::meta::v1::Condition,
+};
 use kube::{
     Client,
     runtime::events::{Event, EventType, Recorder, Reporter},
@@ -13,9 +16,14 @@ use tokio::sync::mpsc;
 use tracing::debug;
 
 use crate::{
-    crd::{CapacityLeaseStatus, Phase},
-    observe::{Lease, Node},
-    status::{ACCEPTED, DEADLINES_WRITTEN, NODE_CONFLICT, NODES_SKIPPED, WRITE_FAILED},
+    crd::{CapacityLeaseStatus, Phase, ProviderConfigStatus},
+    observe::{Lease, Node, Provider},
+    provider::{CAN_DELETE, CATALOGUE, READY},
+    rent::Reason,
+    status::{
+        ACCEPTED, DEADLINES_WRITTEN, EXPIRY_CLAMPED, INSTANCES_READY, NODE_CONFLICT, NODES_SKIPPED,
+        WRITE_FAILED,
+    },
 };
 
 /// One event.
@@ -75,6 +83,8 @@ pub(crate) fn of_lease(lease: &Lease, new: &CapacityLeaseStatus) -> Vec<Notice> 
             DEADLINES_WRITTEN if why == WRITE_FAILED => say(true, "DeadlineWriteFailed", why, note),
             NODE_CONFLICT if holds => say(true, "NodeConflict", why, note),
             NODES_SKIPPED if holds => say(true, "ControlPlaneSkipped", why, note),
+            INSTANCES_READY if holds => say(false, "InstancesReady", why, note),
+            EXPIRY_CLAMPED if holds => say(true, "ExpiryClamped", why, note),
             curfew_contract::annotation::WATCHDOG_ARMED if holds => say(false, "Armed", why, note),
             curfew_contract::annotation::WATCHDOG_ARMED if why != "NoNodes" => {
                 say(true, "Unarmed", why, note);
@@ -83,13 +93,59 @@ pub(crate) fn of_lease(lease: &Lease, new: &CapacityLeaseStatus) -> Vec<Notice> 
         }
     }
     if new.phase == Some(Phase::Expired) && old.phase != new.phase {
-        let fate = if lease.keeps() { "are told to stay" } else { "follow their last deadline" };
+        let fate = match (lease.keeps(), lease.rents()) {
+            (true, _) => "are told to stay",
+            (_, true) => "are deleted",
+            (false, false) => "follow their last deadline",
+        };
         say(false, "Expired", "Expire", &format!("the lease has ended; its machines {fate}"));
+    }
+    for instance in &new.instances {
+        let was = old.instances.iter().find(|was| was.slot == instance.slot);
+        let (slot, name) = (format!("Slot{}", instance.slot), instance.name.as_deref().unwrap_or_default());
+        let id = instance.provider_id.as_deref().unwrap_or_default();
+        if !id.is_empty() && was.is_none_or(|was| was.provider_id.is_none()) {
+            say(false, "MachineRented", &slot, &format!("{name} is {id}"));
+        }
+        let lost = instance.releasing.as_deref().filter(|reason| Reason::is_loss(reason));
+        if let Some(reason) = lost.filter(|_| was.is_none_or(|was| was.releasing.is_none())) {
+            let why = instance.last_error.as_deref().unwrap_or_default();
+            say(true, "MachineLost", &slot, &format!("{name} {id}: {reason}, and it is not replaced; {why}"));
+        }
     }
     if new.released_at.is_some() && old.released_at.is_none() {
         say(false, "Released", "Release", "the lease is over and holds no machine any more");
     }
     notices
+}
+
+/// What a provider's new status says that the old one did not.
+pub(crate) fn of_provider(provider: &Provider, new: &ProviderConfigStatus) -> Vec<Notice> {
+    let about = reference("curfew.dev/v1alpha1", "ProviderConfig", &provider.name, &provider.uid);
+    let reason = |condition: &Condition| match (condition.type_.as_str(), condition.status.as_str()) {
+        (READY, "True") => Some((false, "Ready")),
+        (READY, "False") => Some((true, "NotReady")),
+        (CAN_DELETE, "True") => Some((false, "CanDelete")),
+        (CAN_DELETE, "False") => Some((true, "CannotDelete")),
+        (CATALOGUE, "True") => Some((false, "CatalogueFetched")),
+        (CATALOGUE, "False") => Some((true, "CatalogueOutdated")),
+        _ => None,
+    };
+    let notice = |condition: &Condition| {
+        let (warning, reason) = reason(condition)?;
+        let (action, note) = (condition.reason.clone(), condition.message.clone());
+        Some(Notice { about: about.clone(), warning, reason, action, note })
+    };
+    changed(&provider.status.conditions, &new.conditions).filter_map(notice).collect()
+}
+
+/// The conditions that say something else than before.
+pub(crate) fn changed<'c>(old: &'c [Condition], new: &'c [Condition]) -> impl Iterator<Item = &'c Condition> {
+    let same = |a: &Condition, b: &Condition| (&a.status, &a.reason) == (&b.status, &b.reason);
+    new.iter().filter(move |new| {
+        let was = old.iter().find(|was| was.type_ == new.type_);
+        was.is_none_or(|was| !same(was, new))
+    })
 }
 
 /// What a Node's new condition says that the old one did not.

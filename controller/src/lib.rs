@@ -14,6 +14,7 @@ mod admin;
 mod apply;
 mod args;
 mod clock;
+mod cloud;
 pub mod cloud_init;
 mod condition;
 pub mod crd;
@@ -25,8 +26,10 @@ mod hold;
 mod identify;
 mod observe;
 mod pass;
+mod provider;
 mod publish;
 mod renew;
+mod rent;
 mod run;
 mod shared;
 mod status;
@@ -41,7 +44,6 @@ use std::{
 };
 
 use clap::Parser;
-use kube::CustomResourceExt;
 use tracing_appender::non_blocking::WorkerGuard;
 
 use crate::args::{Cli, Command, LogFormat, RunArgs};
@@ -76,7 +78,7 @@ pub fn run_from<I: IntoIterator<Item = OsString>>(args: I) -> ExitCode {
 
 fn dispatch(command: Command) -> Result<(), Box<dyn Error>> {
     match command {
-        Command::Crd => io::stdout().write_all(print_crd()?.as_bytes())?,
+        Command::Crd => io::stdout().write_all(crd::print()?.as_bytes())?,
         Command::Version => writeln!(io::stdout(), "curfew-controller {}", env!("CARGO_PKG_VERSION"))?,
         Command::CloudInit(args) => {
             let document = cloud_init::render(&args.options()?)?;
@@ -115,10 +117,4 @@ fn log_to_stderr(args: &RunArgs) -> Result<WorkerGuard, Box<dyn Error>> {
     }
     .map_err(|error| -> Box<dyn Error> { error })?;
     Ok(written)
-}
-
-/// The `CustomResourceDefinition` as YAML, as `deploy/crd.yaml` holds it.
-fn print_crd() -> Result<String, serde_saphyr::ser_error::Error> {
-    let yaml = serde_saphyr::to_string(&crd::CapacityLease::crd())?;
-    Ok(format!("# Printed by: curfew-controller crd\n{yaml}"))
 }

@@ -1,7 +1,10 @@
 //! The Kubernetes API of a stage as a person at another desk has it: reads and writes that no fault of the stage
 //! touches. Either the loopback cluster, or a real API server behind a relay (`real`).
 
+mod node;
+mod objects;
 mod real;
+mod rent;
 pub mod work;
 
 use std::{
@@ -11,14 +14,18 @@ use std::{
 };
 
 use jiff::Timestamp;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::CustomResourceExt;
 use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, Error as ClusterError, Identity, NodeForm, Options};
 use curfew_contract::annotation;
-use curfew_controller::crd::CapacityLease;
+use curfew_controller::crd::{CapacityLease, ProviderConfig};
 
+pub use node::Joining;
+pub use objects::{Kind, LEASES, NAMESPACES, NODES, PROVIDERS, SECRETS};
 pub use real::{Real, RealError};
+pub use rent::NAMESPACE;
 
 /// One of the two.
 pub enum Api {
@@ -49,21 +56,24 @@ pub struct Shown {
 }
 
 impl Api {
-    /// A loopback cluster that knows `CapacityLease`s, with its files below `dir`.
+    /// A loopback cluster that knows our kinds, with its files below `dir`.
     pub async fn loopback(dir: &Path) -> Result<Self, ApiError> {
         Ok(Self::Loopback(Arc::new(Self::cluster(Options::new(dir)).await?)))
     }
 
-    /// A cluster started with `options` that knows `CapacityLease`s besides.
+    /// A cluster started with `options` that knows our kinds besides.
     pub async fn cluster(mut options: Options) -> Result<Cluster, ClusterError> {
-        options.definitions.push(serde_json::to_value(CapacityLease::crd()).unwrap_or_default());
+        let ours = definitions().map(|definition| serde_json::to_value(definition).unwrap_or_default());
+        options.definitions.extend(ours);
         Cluster::start(options).await
     }
 
-    /// The API server of `kubeconfig`, in which the CRD is applied.
+    /// The API server of `kubeconfig`, in which our definitions are applied.
     pub async fn real(kubeconfig: &Path, dir: &Path) -> Result<Self, ApiError> {
         let real = Real::connect(kubeconfig, dir).await?;
-        real.apply_definition(&CapacityLease::crd()).await?;
+        for definition in definitions() {
+            real.apply_definition(&definition).await?;
+        }
         Ok(Self::Real(Box::new(real)))
     }
 
@@ -81,24 +91,9 @@ impl Api {
         Ok(())
     }
 
-    /// A `CapacityLease`.
-    pub async fn add_lease(&self, name: &str, spec: &Value) -> Result<(), ApiError> {
-        let object = json!({
-            "apiVersion": "curfew.dev/v1alpha1", "kind": "CapacityLease", "metadata": {"name": name}, "spec": spec,
-        });
-        match self {
-            Self::Loopback(cluster) => drop(cluster.create(LEASES, "", &object)?),
-            Self::Real(real) => real.add_lease(&object).await?,
-        }
-        Ok(())
-    }
-
     /// A Node as it is now; null if there is none.
     pub async fn node(&self, name: &str) -> Result<Value, ApiError> {
-        Ok(match self {
-            Self::Loopback(cluster) => cluster.node(name).unwrap_or_default(),
-            Self::Real(real) => real.node(name).await?,
-        })
+        self.object(NODES, "", name).await
     }
 
     /// The deadline in force: what is written on the Node.
@@ -119,14 +114,8 @@ impl Api {
 
     /// Writes a deadline by hand.
     pub async fn write_deadline(&self, node: &str, deadline: Timestamp) -> Result<(), ApiError> {
-        let text = deadline.to_string();
-        match self {
-            Self::Loopback(cluster) => {
-                drop(cluster.set_annotation(node, annotation::DEADLINE, Some(&text))?);
-            }
-            Self::Real(real) => real.annotate(node, annotation::DEADLINE, &text).await?,
-        }
-        Ok(())
+        let patch = json!({"metadata": {"annotations": {annotation::DEADLINE: deadline.to_string()}}});
+        self.patch(NODES, "", node, &patch).await
     }
 
     /// Whether the server accepts connections and answers nothing, to everyone but this.
@@ -160,13 +149,23 @@ impl Api {
         matches!(self, Self::Loopback(_))
     }
 
-    /// Removes what a stage created from somebody's cluster. The double goes as a whole.
+    /// Removes what a stage created from somebody's cluster, which no controller works on any more. The double goes as a
+    /// whole.
     pub async fn clear(&self, lease: &str, nodes: &[String]) -> Result<(), ApiError> {
-        match self {
-            Self::Loopback(_) => Ok(()),
-            Self::Real(real) => Ok(real.clear(lease, nodes).await?),
+        let Self::Real(real) = self else { return Ok(()) };
+        self.remove(LEASES, "", lease).await?;
+        self.remove(PROVIDERS, "", lease).await?;
+        for secret in [lease.to_owned(), format!("{lease}-machine")] {
+            self.remove(SECRETS, NAMESPACE, &secret).await?;
         }
+        real.clear_work(&format!("sandbox%3D{lease}")).await?;
+        for node in nodes {
+            self.remove(NODES, "", node).await?;
+        }
+        Ok(())
     }
 }
 
-pub(crate) const LEASES: (&str, &str, &str) = ("curfew.dev", "v1alpha1", "capacityleases");
+fn definitions() -> [CustomResourceDefinition; 2] {
+    [CapacityLease::crd(), ProviderConfig::crd()]
+}
