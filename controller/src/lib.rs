@@ -30,6 +30,7 @@ mod renew;
 mod run;
 mod shared;
 mod status;
+mod sweep;
 mod terms;
 mod watch;
 
