@@ -146,7 +146,12 @@ mod tests {
             created: None,
             labels: [(MANAGED_BY.to_owned(), CURFEW.to_owned())].into(),
             public_ipv4: Some(address.into()),
+            private_ipv4: Vec::new(),
             protected: false,
+            size: String::new(),
+            region: String::new(),
+            status: curfew_provider::ServerStatus::Running,
+            attached: curfew_provider::Attached::default(),
         }
     }
 

@@ -23,6 +23,10 @@ pub const LEASE: &str = "curfew.dev/lease";
 /// UID of the `CapacityLease`. Its presence says that the create call was ours.
 pub const LEASE_UID: &str = "curfew.dev/lease-uid";
 
+/// Which of the lease's machines this is: a number from 0. Written in the create call, and part of the server's name,
+/// so that a create call whose answer was lost is found again and never repeated.
+pub const SLOT: &str = "curfew.dev/slot";
+
 /// UNIX seconds (Hetzner label values cannot hold RFC 3339). Follows every extension of the lease.
 pub const EXPIRES_AT: &str = "curfew.dev/expires-at";
 
@@ -87,13 +91,14 @@ mod tests {
     #[test]
     fn the_labels_are_spelled_as_promised() {
         assert_eq!(
-            [MANAGED_BY, CURFEW, CLUSTER, LEASE, LEASE_UID, EXPIRES_AT, HETZNER_AUTOSCALER],
+            [MANAGED_BY, CURFEW, CLUSTER, LEASE, LEASE_UID, SLOT, EXPIRES_AT, HETZNER_AUTOSCALER],
             [
                 "curfew.dev/managed-by",
                 "curfew",
                 "curfew.dev/cluster",
                 "curfew.dev/lease",
                 "curfew.dev/lease-uid",
+                "curfew.dev/slot",
                 "curfew.dev/expires-at",
                 "hcloud/node-group"
             ]

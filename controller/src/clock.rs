@@ -106,7 +106,8 @@ pub(crate) fn http_date(value: &str) -> Option<Timestamp> {
     time.to_zoned(jiff::tz::TimeZone::UTC).ok().map(|zoned| zoned.timestamp())
 }
 
-fn uptime() -> Uptime {
+/// Time since boot, now.
+pub(crate) fn uptime() -> Uptime {
     // A kernel without CLOCK_BOOTTIME does not exist any more; zero would only make everything look stale.
     let read = clock_gettime(ClockId::CLOCK_BOOTTIME).map(std::time::Duration::from);
     Uptime(read.ok().and_then(|up| up.try_into().ok()).unwrap_or_default())

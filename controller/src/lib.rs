@@ -14,6 +14,7 @@ mod admin;
 mod apply;
 mod args;
 mod clock;
+mod cloud;
 pub mod cloud_init;
 mod condition;
 pub mod crd;

@@ -1,25 +1,44 @@
 //! Cloud providers, without sockets: values in, [`Request`] out; [`Answer`] in, meaning out.
 //!
 //! Agent, controller, sweeper and tests each bring their own transport and share one reading of every status and
-//! error code. This crate opens no connection, reads no file and no clock, and never looks a server up by name:
+//! error code. This crate opens no connection, reads no file and no clock, and never deletes a server by its name:
 //! names are reused, ids are not.
 //!
 //! ```text
 //! Driver::delete(id, token) ─▶ Request ─▶ (somebody's transport) ─▶ Answer ─▶ Driver::deleted ─▶ Outcome
 //! ```
 
+mod capability;
+mod catalogue;
+mod choice;
+mod cost;
 mod exchange;
 pub mod hetzner;
+mod image;
+mod order;
 mod outcome;
+mod price;
+mod rental;
+mod residue;
 mod server;
 mod token;
 
+pub use capability::Capabilities;
+pub use catalogue::{Architecture, Catalogue, CpuKind, Extras, IpKind, Offer, Pricing, Rate, Size};
+pub use choice::{Choice, Pick, Requirements, Strategy, Why, choose};
+pub use cost::{Cost, cost};
 pub use exchange::{Answer, Method, RateBudget, Request};
+pub use image::{Image, ImageId, ImageRef};
+pub use order::{ActionId, Created, NotCreated, Order, Progress, UserData};
 pub use outcome::{Caller, Outcome};
-pub use server::{Listing, Server, ServerId};
+pub use price::{NotAPrice, Price};
+pub use rental::{Blank, Named, Page, Rental};
+pub use residue::{Residue, ResidueKind};
+pub use server::{Attached, Listing, NotAnId, Server, ServerId, ServerStatus};
 pub use token::{Token, TokenError};
 
-/// One cloud: how to say a thing to it, and what its answers mean.
+/// One cloud, as a machine there needs it: how to say a thing to it, and what its answers mean. What renting needs
+/// beyond that is [`Rental`].
 pub trait Driver: Send + Sync {
     /// The server as a Node's `spec.providerID` names it.
     fn provider_id(&self, id: ServerId) -> String;

@@ -10,7 +10,7 @@ pub struct ServerId(u64);
 
 /// A text that is not an id.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a server id: a whole number from 1 to 2^53-1")]
+#[error("{0:?} is not an id: a whole number from 1 to 2^53-1")]
 pub struct NotAnId(String);
 
 /// What is known of a server.
@@ -26,8 +26,51 @@ pub struct Server {
     pub labels: BTreeMap<String, String>,
     /// Its public IPv4 address, if it has one.
     pub public_ipv4: Option<String>,
+    /// Its private IPv4 addresses.
+    pub private_ipv4: Vec<String>,
     /// Deletion must first be unlocked.
     pub protected: bool,
+    /// The size, by name; empty where the provider does not say.
+    pub size: String,
+    /// The region, by name; empty where the provider does not say.
+    pub region: String,
+    /// What it is doing.
+    pub status: ServerStatus,
+    /// What may outlive it.
+    pub attached: Attached,
+}
+
+/// What a server is doing. Nothing is decided by it that an action or a Node could tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ServerStatus {
+    /// Being created.
+    Initializing,
+    /// Booting.
+    Starting,
+    /// On.
+    Running,
+    /// Going off.
+    Stopping,
+    /// Off. Says nothing about its bill.
+    Off,
+    /// Being deleted.
+    Deleting,
+    /// Anything else.
+    #[default]
+    Other,
+}
+
+/// What is attached to a server, by id. Looked up again after its deletion, to name what was left behind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Attached {
+    /// Volumes.
+    pub volumes: Vec<u64>,
+    /// Addresses that move.
+    pub floating_ips: Vec<u64>,
+    /// Public addresses; those made with the server go with it.
+    pub primary_ips: Vec<u64>,
+    /// Load balancers that have it as a target.
+    pub load_balancers: Vec<u64>,
 }
 
 /// One page of servers.
@@ -51,8 +94,12 @@ impl TryFrom<u64> for ServerId {
     type Error = NotAnId;
 
     fn try_from(id: u64) -> Result<Self, NotAnId> {
-        if (1..1 << 53).contains(&id) { Ok(Self(id)) } else { Err(NotAnId(id.to_string())) }
+        id_in_range(id).map(Self)
     }
+}
+
+pub(crate) fn id_in_range(id: u64) -> Result<u64, NotAnId> {
+    if (1..1 << 53).contains(&id) { Ok(id) } else { Err(NotAnId(id.to_string())) }
 }
 
 impl FromStr for ServerId {

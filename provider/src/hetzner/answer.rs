@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use crate::{Answer, Caller, Listing, Outcome, Server, ServerId};
+use crate::{Answer, Attached, Caller, Listing, Outcome, Server, ServerId, ServerStatus};
 
 /// The server in an answer that carries one.
 pub(super) fn server(answer: &Answer, caller: Caller) -> Result<Server, Outcome> {
@@ -42,7 +42,7 @@ pub(super) fn outcome(answer: &Answer, caller: Caller) -> Outcome {
     }
 }
 
-fn read<'a, T: Deserialize<'a>>(answer: &'a Answer, caller: Caller) -> Result<T, Outcome> {
+pub(super) fn read<'a, T: Deserialize<'a>>(answer: &'a Answer, caller: Caller) -> Result<T, Outcome> {
     match outcome(answer, caller) {
         Outcome::Accepted => serde_json::from_slice(&answer.body).map_err(|_| Outcome::Retry { after: None }),
         refused => Err(refused),
@@ -76,17 +76,17 @@ struct ListBody {
 }
 
 #[derive(Deserialize)]
-struct Meta {
-    pagination: Pagination,
+pub(super) struct Meta {
+    pub(super) pagination: Pagination,
 }
 
 #[derive(Deserialize)]
-struct Pagination {
-    next_page: Option<u32>,
+pub(super) struct Pagination {
+    pub(super) next_page: Option<u32>,
 }
 
 #[derive(Deserialize)]
-struct Wire {
+pub(super) struct Wire {
     id: u64,
     name: String,
     created: Option<String>,
@@ -94,6 +94,15 @@ struct Wire {
     labels: BTreeMap<String, String>,
     protection: Option<Protection>,
     public_net: Option<PublicNet>,
+    #[serde(default)]
+    private_net: Vec<PrivateNet>,
+    server_type: Option<Name>,
+    location: Option<Name>,
+    status: Option<String>,
+    #[serde(default)]
+    volumes: Vec<u64>,
+    #[serde(default)]
+    load_balancers: Vec<u64>,
 }
 
 #[derive(Deserialize)]
@@ -104,22 +113,61 @@ struct Protection {
 #[derive(Deserialize)]
 struct PublicNet {
     ipv4: Option<Address>,
+    ipv6: Option<Address>,
+    #[serde(default)]
+    floating_ips: Vec<u64>,
 }
 
 #[derive(Deserialize)]
 struct Address {
+    id: Option<u64>,
     ip: String,
 }
 
+#[derive(Deserialize)]
+struct PrivateNet {
+    ip: String,
+}
+
+#[derive(Deserialize)]
+struct Name {
+    name: String,
+}
+
 impl Wire {
-    fn parse(self) -> Result<Server, Outcome> {
+    pub(super) fn parse(self) -> Result<Server, Outcome> {
+        let named = |name: Option<Name>| name.map(|n| n.name).unwrap_or_default();
+        let net = self.public_net.unwrap_or(PublicNet { ipv4: None, ipv6: None, floating_ips: Vec::new() });
+        let addresses = [&net.ipv4, &net.ipv6].into_iter().flatten();
         Ok(Server {
             id: ServerId::try_from(self.id).map_err(|_| Outcome::Retry { after: None })?,
             name: self.name,
             created: self.created.and_then(|t| t.parse::<Timestamp>().ok()),
             labels: self.labels,
-            public_ipv4: self.public_net.and_then(|net| net.ipv4).map(|a| a.ip),
+            private_ipv4: self.private_net.into_iter().map(|net| net.ip).collect(),
             protected: self.protection.is_some_and(|p| p.delete),
+            size: named(self.server_type),
+            region: named(self.location),
+            status: status(self.status.as_deref()),
+            attached: Attached {
+                volumes: self.volumes,
+                floating_ips: net.floating_ips,
+                primary_ips: addresses.filter_map(|address| address.id).collect(),
+                load_balancers: self.load_balancers,
+            },
+            public_ipv4: net.ipv4.map(|address| address.ip),
         })
+    }
+}
+
+fn status(text: Option<&str>) -> ServerStatus {
+    match text {
+        Some("initializing") => ServerStatus::Initializing,
+        Some("starting") => ServerStatus::Starting,
+        Some("running") => ServerStatus::Running,
+        Some("stopping") => ServerStatus::Stopping,
+        Some("off") => ServerStatus::Off,
+        Some("deleting") => ServerStatus::Deleting,
+        _ => ServerStatus::Other,
     }
 }

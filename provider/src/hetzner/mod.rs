@@ -1,8 +1,13 @@
-//! Hetzner Cloud: the requests. What its answers mean is in `answer`.
+//! Hetzner Cloud: the requests of a machine. What the answers mean is in `answer`; renting is in `renting`.
 //!
 //! Source of every fact here: the API description at <https://docs.hetzner.cloud/reference/cloud>.
 
 mod answer;
+mod image;
+mod order;
+mod renting;
+mod residue;
+mod shelf;
 
 use serde_json::json;
 
