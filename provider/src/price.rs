@@ -14,6 +14,7 @@ pub struct NotAPrice(String);
 /// Decimals that are kept.
 const DECIMALS: usize = 10;
 const UNIT: u64 = 10_000_000_000;
+
 impl Price {
     /// Nothing.
     pub const ZERO: Self = Self(0);
