@@ -31,6 +31,14 @@ pub enum InvalidWatchdog {
     GraceTooLong(SignedDuration),
 }
 
+/// Where nobody says otherwise: `renewInterval` 1 m, `slack` 10 m, and the usual grace.
+impl Default for Watchdog {
+    fn default() -> Self {
+        let grace = Grace::new(USUAL_GRACE).unwrap_or_default();
+        Self { renew_interval: SignedDuration::from_mins(1), slack: SignedDuration::from_mins(10), grace }
+    }
+}
+
 impl Watchdog {
     /// Checks the bounds that `deploy/` also states as CEL: `slack > renewInterval ≥ 10 s`, `slack ≤ 24 h`,
     /// `0 ≤ grace ≤ slack/2`.
@@ -111,6 +119,11 @@ mod tests {
         assert!(Watchdog::new(secs(60), secs(86_401), secs(0)).is_err());
         assert!(Watchdog::new(secs(60), secs(600), secs(301)).is_err());
         assert!(Watchdog::new(secs(60), secs(600), secs(-1)).is_err());
+    }
+
+    #[test]
+    fn the_policy_of_those_who_say_nothing_is_one_that_could_be_asked_for() {
+        assert_eq!(Ok(Watchdog::default()), Watchdog::new(secs(60), secs(600), secs(120)));
     }
 
     #[test]

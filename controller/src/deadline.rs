@@ -81,13 +81,14 @@ struct Bound<'a> {
 impl<'a> Bound<'a> {
     fn of(claim: &Claim<'a>, now: Timestamp) -> Option<Self> {
         let (target, limit, rolls) = match claim.wish {
-            Wish::Roll { watchdog, limit } => {
-                (watchdog.deadline(now, limit.unwrap_or(Timestamp::MAX)), limit, Some(watchdog))
+            Wish::Roll(limit) => {
+                let target = claim.watchdog.deadline(now, limit.unwrap_or(Timestamp::MAX));
+                (target, limit, Some(claim.watchdog))
             }
             Wish::Cap(expiry) => (Deadline::new(expiry), Some(expiry), None),
             Wish::Free => return None,
         };
-        let grace = claim.lease.terms.as_ref().and_then(|terms| terms.watchdog.grace());
+        let grace = claim.watchdog.grace();
         Some(Self { lease: claim.lease, grace, target: target.ok()?, limit, rolls })
     }
 

@@ -88,5 +88,6 @@ pub(crate) fn world(leases: impl IntoIterator<Item = Lease>, nodes: impl IntoIte
         nodes: nodes.into_iter().map(|node| (node.name.clone(), node)).collect(),
         leases_listed: true,
         nodes_listed: true,
+        ..World::default()
     }
 }

@@ -43,7 +43,6 @@ use std::{
 };
 
 use clap::Parser;
-use kube::CustomResourceExt;
 use tracing_appender::non_blocking::WorkerGuard;
 
 use crate::args::{Cli, Command, LogFormat, RunArgs};
@@ -78,7 +77,7 @@ pub fn run_from<I: IntoIterator<Item = OsString>>(args: I) -> ExitCode {
 
 fn dispatch(command: Command) -> Result<(), Box<dyn Error>> {
     match command {
-        Command::Crd => io::stdout().write_all(print_crd()?.as_bytes())?,
+        Command::Crd => io::stdout().write_all(crd::print()?.as_bytes())?,
         Command::Version => writeln!(io::stdout(), "curfew-controller {}", env!("CARGO_PKG_VERSION"))?,
         Command::CloudInit(args) => {
             let document = cloud_init::render(&args.options()?)?;
@@ -117,10 +116,4 @@ fn log_to_stderr(args: &RunArgs) -> Result<WorkerGuard, Box<dyn Error>> {
     }
     .map_err(|error| -> Box<dyn Error> { error })?;
     Ok(written)
-}
-
-/// The `CustomResourceDefinition` as YAML, as `deploy/crd.yaml` holds it.
-fn print_crd() -> Result<String, serde_saphyr::ser_error::Error> {
-    let yaml = serde_saphyr::to_string(&crd::CapacityLease::crd())?;
-    Ok(format!("# Printed by: curfew-controller crd\n{yaml}"))
 }

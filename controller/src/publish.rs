@@ -70,24 +70,23 @@ fn plan(world: &World, reading: Reading) -> Plan<Publication> {
                 }
             }
         }
-        plan.wake_at(
-            lease.expiry().filter(|expiry| *expiry > now).and_then(|expiry| reading.uptime_at(expiry)),
-        );
+        plan.wake_at(world.end(lease).filter(|end| *end > now).and_then(|end| reading.uptime_at(end)));
     }
     plan
 }
 
 /// Whether our finalizer must be set or taken off. A deletion never waits longer than the last deadline could
-/// have lasted: by then there is nothing left to take back.
+/// have lasted: by then there is nothing left to take back. That of a lease that rents is not decided here.
 fn finalizer(lease: &Lease, world: &World, now: Timestamp) -> Option<bool> {
+    if lease.rents() {
+        return None;
+    }
     let (finalized, keeps) = (lease.finalized(), lease.keeps() && lease.status.released_at.is_none());
     let Some(asked) = lease.deleting else {
         return (finalized != keeps && lease.broken.is_none()).then_some(keeps);
     };
-    let longest = lease
-        .terms
-        .as_ref()
-        .map_or(SignedDuration::ZERO, |terms| terms.watchdog.renew_interval() + terms.watchdog.slack());
+    let watchdog = world.watchdog(lease);
+    let longest = watchdog.renew_interval() + watchdog.slack();
     let done = !keeps || now.duration_since(asked) > longest || status::let_go(lease, world, now);
     (finalized && done).then_some(false)
 }

@@ -9,7 +9,7 @@ use crate::{
     apply::{Cluster, Failure},
     clock::Reading,
     deadline::{Decision, decide},
-    observe::{Lease, World},
+    observe::World,
     pass::{Plan, drive},
     shared::Shared,
 };
@@ -60,8 +60,8 @@ fn plan(world: &World, reading: Reading) -> Plan<Renewal> {
             }
         }
     }
-    for expiry in world.leases.values().filter_map(Lease::expiry).filter(|expiry| *expiry > now) {
-        plan.wake_at(reading.uptime_at(expiry));
+    for end in world.leases.values().filter_map(|lease| world.end(lease)).filter(|end| *end > now) {
+        plan.wake_at(reading.uptime_at(end));
     }
     plan
 }

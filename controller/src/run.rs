@@ -57,6 +57,8 @@ pub(crate) async fn run(args: RunArgs) -> Result<(), RunError> {
         ended = task(watch::time(Arc::clone(&shared), client.clone())) => (ended, "the clock"),
         ended = task(watch::nodes(Arc::clone(&shared), client.clone())) => (ended, "the watch of Nodes"),
         ended = task(watch::leases(Arc::clone(&shared), client.clone())) => (ended, "the watch of leases"),
+        ended = task(watch::providers(Arc::clone(&shared), client.clone())) => (ended, "the watch of providers"),
+        ended = task(watch::cluster(Arc::clone(&shared), client.clone())) => (ended, "the look at kube-system"),
         ended = task(identify::run(Arc::clone(&shared), cluster.clone())) => (ended, "identification"),
         ended = task(renew::run(Arc::clone(&shared), cluster.clone())) => (ended, "renewal"),
         ended = task(publish::run(Arc::clone(&shared), cluster, events)) => (ended, "publication"),

@@ -32,8 +32,8 @@ pub(crate) fn of(lease: &Lease, world: &World, reading: Reading) -> Option<Capac
     let accepted_at = lease.status.accepted_at.clone().or_else(|| acceptable(lease).then(|| whole(now)));
     let lease =
         &Lease { status: CapacityLeaseStatus { accepted_at, ..lease.status.clone() }, ..lease.clone() };
-    let stage = lease.stage(now);
-    let held: Vec<&Node> = world.nodes.values().filter(|node| is_listed(lease, node, now)).collect();
+    let stage = world.stage(lease, now);
+    let held: Vec<&Node> = world.nodes.values().filter(|node| is_listed(lease, node, world, now)).collect();
     let nodes = nodes(lease, &held, reading, now);
     let present = || nodes.iter().filter(|node| !node.gone);
     let (count, armed) = (present().count(), present().filter(|node| node.armed).count());
@@ -48,12 +48,17 @@ pub(crate) fn of(lease: &Lease, world: &World, reading: Reading) -> Option<Capac
     ];
     Some(CapacityLeaseStatus {
         accepted_at: lease.status.accepted_at.clone(),
-        expires_at: lease.expiry().map(whole),
+        expires_at: world.end(lease).map(whole),
         phase: Some(phase(stage, over)),
         released_at,
         node_count: i32::try_from(count).ok(),
         armed: Some(format!("{armed}/{count}")),
         nodes,
+        ready_at: lease.status.ready_at.clone(),
+        selection: lease.status.selection.clone(),
+        cost: lease.status.cost.clone(),
+        instances: lease.status.instances.clone(),
+        residue: lease.status.residue.clone(),
         conditions: conditions.into_iter().map(|said| said.since(lease, now)).collect(),
     })
 }
@@ -97,8 +102,9 @@ fn acceptable(lease: &Lease) -> bool {
 }
 
 /// A Node that left the selector stays listed until it has been let go.
-fn is_listed(lease: &Lease, node: &Node, now: Timestamp) -> bool {
-    lease.holds(node, now) || (lease.wish(node, now) == Some(Wish::Free) && node.deadline(now).is_some())
+fn is_listed(lease: &Lease, node: &Node, world: &World, now: Timestamp) -> bool {
+    world.holds(lease, node, now)
+        || (world.wish(lease, node, now) == Some(Wish::Free) && node.deadline(now).is_some())
 }
 
 fn nodes(lease: &Lease, held: &[&Node], reading: Reading, now: Timestamp) -> Vec<NodeStatus> {
@@ -230,7 +236,8 @@ fn watchdog_armed(nodes: &[NodeStatus]) -> Said {
 
 fn node_conflict(lease: &Lease, held: &[&Node], world: &World, now: Timestamp) -> Said {
     let shared = held.iter().find_map(|node| {
-        let other = world.leases.values().find(|other| other.name != lease.name && other.holds(node, now))?;
+        let other =
+            world.leases.values().find(|other| other.name != lease.name && world.holds(other, node, now))?;
         Some((node, other))
     });
     match shared {

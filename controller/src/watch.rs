@@ -22,8 +22,8 @@ use tracing::{info, warn};
 use crate::{
     apply::root,
     clock::{Heard, Reading, http_date},
-    crd::CapacityLease,
-    observe::{Lease, Node, World},
+    crd::{CapacityLease, ProviderConfig},
+    observe::{Lease, Node, Provider, World},
     shared::Shared,
 };
 
@@ -76,6 +76,53 @@ pub(crate) async fn leases(shared: Arc<Shared>, client: Client) {
         remove,
     )
     .await;
+}
+
+/// Follows the providers' configurations, for ever.
+pub(crate) async fn providers(shared: Arc<Shared>, client: Client) {
+    let api: Api<DeserializeGuard<ProviderConfig>> = Api::all(client);
+    let apply = |world: &mut World, _: Reading, object: DeserializeGuard<ProviderConfig>, _| {
+        let known = world.providers.get(&object.name_any());
+        let provider = Provider::read(object, known);
+        if let Some(error) = &provider.broken {
+            warn!(
+                provider = provider.name,
+                error, "configuration cannot be kept; what was known of it stands"
+            );
+        }
+        world.providers.insert(provider.name.clone(), provider);
+    };
+    let retain = |world: &mut World, names: &BTreeSet<String>| {
+        world.providers.retain(|name, _| names.contains(name));
+        world.providers_listed = true;
+    };
+    let remove = |world: &mut World, name: &str| drop(world.providers.remove(name));
+    follow(
+        "providers",
+        watcher(api, Config::default().timeout(WATCH)).default_backoff(),
+        &shared,
+        apply,
+        retain,
+        remove,
+    )
+    .await;
+}
+
+/// Finds out which cluster this is. It never changes, so it is asked once; until it is known nothing is rented.
+pub(crate) async fn cluster(shared: Arc<Shared>, client: Client) {
+    let api: Api<PartialObjectMeta<core::Namespace>> = Api::all(client);
+    loop {
+        let read = tokio::time::timeout(CALL, api.get_metadata(CLUSTER)).await;
+        match read {
+            Ok(Ok(namespace)) => {
+                shared.change(|world, _| world.cluster = namespace.metadata.uid);
+                return std::future::pending().await;
+            }
+            Ok(Err(error)) => warn!(namespace = CLUSTER, error = root(&error), "namespace cannot be read"),
+            Err(_) => warn!(namespace = CLUSTER, "namespace cannot be read in time"),
+        }
+        tokio::time::sleep(AGAIN).await;
+    }
 }
 
 async fn follow<K: ResourceExt>(
@@ -149,3 +196,5 @@ const WATCH: u32 = 60;
 const CALL: Duration = Duration::from_secs(8);
 const EACH: Duration = Duration::from_secs(20);
 const AGAIN: Duration = Duration::from_secs(2);
+/// The namespace that every cluster has, and whose UID tells clusters apart.
+const CLUSTER: &str = "kube-system";

@@ -1,50 +1,13 @@
-//! What is known of the cluster: every lease, every Node, and when each heartbeat was seen to change.
-//!
-//! Filled by the watches ([`crate::watch`]) and by the answers to our own writes. Holds facts and decides nothing.
+//! A Node as last read, and when each heartbeat was seen to change.
 
 use std::collections::BTreeMap;
 
 use curfew_contract::{Heartbeat, Instruction, Refusal, annotation};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1 as core;
-use kube::{
-    Resource,
-    core::{DeserializeGuard, ObjectMeta},
-};
+use kube::core::ObjectMeta;
 
-use crate::{
-    clock::Uptime,
-    condition::Sighting,
-    crd::{CapacityLease, CapacityLeaseStatus},
-    terms::Terms,
-};
-
-/// Everything that decisions are made from.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct World {
-    pub(crate) leases: BTreeMap<String, Lease>,
-    pub(crate) nodes: BTreeMap<String, Node>,
-    pub(crate) leases_listed: bool,
-    pub(crate) nodes_listed: bool,
-}
-
-/// A lease as last read.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Lease {
-    pub(crate) name: String,
-    pub(crate) uid: String,
-    pub(crate) generation: i64,
-    pub(crate) resource_version: String,
-    pub(crate) deleting: Option<Timestamp>,
-    pub(crate) finalizers: Vec<String>,
-    /// The last terms that could be decoded.
-    pub(crate) terms: Option<Terms>,
-    /// Why the object cannot be decoded now.
-    pub(crate) broken: Option<String>,
-    pub(crate) status: CapacityLeaseStatus,
-    /// When this controller last wrote its status.
-    pub(crate) written: Option<Uptime>,
-}
+use crate::{clock::Uptime, condition::Sighting};
 
 /// A Node's metadata, and what only the full object tells.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -71,43 +34,6 @@ pub(crate) struct Full {
     pub(crate) provider_id: Option<String>,
     /// `WatchdogArmed`, as it stands.
     pub(crate) condition: Option<core::NodeCondition>,
-}
-
-impl World {
-    /// Whether both kinds have been listed once: nothing is concluded from half a view.
-    pub(crate) const fn listed(&self) -> bool {
-        self.leases_listed && self.nodes_listed
-    }
-}
-
-impl Lease {
-    /// Reads an object. What cannot be decoded keeps the terms and the status that were known.
-    pub(crate) fn read(object: DeserializeGuard<CapacityLease>, known: Option<&Self>) -> Self {
-        let meta = object.meta().clone();
-        let known = known.filter(|known| Some(&known.uid) == meta.uid.as_ref());
-        let known = known.cloned().unwrap_or_default();
-        let (terms, status, broken) = match object.0 {
-            Ok(lease) => (Terms::read(&lease.spec), lease.status.unwrap_or_default(), None),
-            Err(invalid) => (known.terms, known.status, Some(invalid.error)),
-        };
-        Self {
-            name: meta.name.unwrap_or_default(),
-            uid: meta.uid.unwrap_or_default(),
-            generation: meta.generation.unwrap_or_default(),
-            resource_version: meta.resource_version.unwrap_or_default(),
-            deleting: meta.deletion_timestamp.map(|time| time.0),
-            finalizers: meta.finalizers.unwrap_or_default(),
-            terms,
-            broken,
-            status,
-            written: known.written,
-        }
-    }
-
-    /// Whether deletion waits for us.
-    pub(crate) fn finalized(&self) -> bool {
-        self.finalizers.iter().any(|finalizer| finalizer == FINALIZER)
-    }
 }
 
 impl Node {
@@ -192,9 +118,6 @@ impl From<&core::Node> for Full {
         }
     }
 }
-
-/// Holds a lease with `onRelease: Keep` until its machines have been told to stay.
-pub(crate) const FINALIZER: &str = "curfew.dev/release";
 
 /// Enough for a deadline that rolls every 10 s and an agent that beats every 5 min.
 const REMEMBERED: usize = 32;

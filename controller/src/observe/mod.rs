@@ -1,0 +1,34 @@
+//! What is known of the cluster: every lease, every Node, every provider's configuration, and who the cluster is.
+//!
+//! Filled by the watches ([`crate::watch`]) and by the answers to our own writes. Holds facts and decides nothing.
+
+mod lease;
+mod node;
+mod provider;
+
+use std::collections::BTreeMap;
+
+pub(crate) use lease::{FINALIZER, Lease};
+pub(crate) use node::{Full, Node};
+pub(crate) use provider::Provider;
+
+/// Everything that decisions are made from.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct World {
+    pub(crate) leases: BTreeMap<String, Lease>,
+    pub(crate) nodes: BTreeMap<String, Node>,
+    pub(crate) providers: BTreeMap<String, Provider>,
+    /// UID of the namespace `kube-system`: which cluster this is.
+    pub(crate) cluster: Option<String>,
+    pub(crate) leases_listed: bool,
+    pub(crate) nodes_listed: bool,
+    pub(crate) providers_listed: bool,
+}
+
+impl World {
+    /// Whether leases and Nodes have been listed once: nothing is concluded from half a view. Deadlines do not wait
+    /// for providers.
+    pub(crate) const fn listed(&self) -> bool {
+        self.leases_listed && self.nodes_listed
+    }
+}
