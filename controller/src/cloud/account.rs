@@ -1,14 +1,20 @@
 //! The typed calls: the only place in the controller where a request to a provider is built and sent.
 
+mod renting;
+mod shelf;
+
 use std::{collections::BTreeMap, fmt, path::Path, sync::Arc};
 
-use curfew_provider::{Answer, Caller, Driver, Outcome, Request, Server, ServerId, Token, hetzner::Hetzner};
+use curfew_provider::{
+    ActionId, Answer, Caller, Capabilities, Outcome, Rental, Request, Server, ServerId, Token,
+    hetzner::Hetzner,
+};
 
 use super::{CallError, Endpoint, TransportError, Urgency, gate::Gate, transport::Transport};
 
 /// One credential of one provider. Shared: budget and breaker are everyone's.
 pub(crate) struct Account {
-    driver: Arc<dyn Driver>,
+    driver: Arc<dyn Rental>,
     token: Token,
     transport: Transport,
     gate: Gate,
@@ -26,8 +32,13 @@ impl Account {
     }
 
     /// How the provider names things.
-    pub(crate) fn driver(&self) -> &dyn Driver {
+    pub(crate) fn driver(&self) -> &dyn Rental {
         &*self.driver
+    }
+
+    /// What the provider can do.
+    pub(crate) fn capabilities(&self) -> Capabilities {
+        self.driver.capabilities()
     }
 
     /// Host and port, for people.
@@ -47,18 +58,10 @@ impl Account {
         label: (&str, &str),
         urgency: Urgency,
     ) -> Result<BTreeMap<ServerId, Server>, CallError> {
-        let mut servers = BTreeMap::new();
-        let mut next = Some(1);
-        while let Some(page) = next {
-            let answer = self.call(&self.driver.list(label, page, &self.token), urgency).await?;
-            let listing = self.driver.listing(&answer).map_err(CallError::Refused)?;
-            servers.extend(listing.servers.into_iter().map(|server| (server.id, server)));
-            next = listing.next_page;
-            if next.is_some_and(|next| next <= page || next > MOST_PAGES) {
-                return Err(CallError::Refused(Outcome::Retry { after: None }));
-            }
-        }
-        Ok(servers)
+        let request = |page| self.driver.list(label, page, &self.token);
+        let read = |answer: &Answer| self.driver.listing(answer).map(|page| (page.servers, page.next_page));
+        let servers = self.pages(urgency, request, read).await?;
+        Ok(servers.into_iter().map(|server| (server.id, server)).collect())
     }
 
     /// One server. [`CallError::is_gone`] is the proof that it is gone, if its id is known from this account.
@@ -68,9 +71,9 @@ impl Account {
     }
 
     /// Deletes a server. There is no way back. Nothing but a later [`Account::read`] proves that it is gone.
-    pub(crate) async fn delete(&self, id: ServerId) -> Result<Outcome, CallError> {
+    pub(crate) async fn delete(&self, id: ServerId) -> Result<(Outcome, Option<ActionId>), CallError> {
         let answer = self.call(&self.driver.delete(id, &self.token), Urgency::Deletion).await?;
-        Ok(self.driver.deleted(&answer, Caller::Another))
+        Ok(self.driver.deletion(&answer))
     }
 
     /// Lifts whatever protects a server from deletion.
@@ -78,6 +81,47 @@ impl Account {
         let request = self.driver.lift_protection(id, &self.token);
         let answer = self.call(&request, Urgency::Deletion).await?;
         Ok(self.driver.deleted(&answer, Caller::Another))
+    }
+
+    /// Whether the credential may delete, found out without deleting: it writes the name of `own` over itself, a
+    /// server of ours, or else deletes one that cannot exist. An error that [`CallError::denies`] is a no; any other
+    /// says nothing.
+    pub(crate) async fn probe(&self, own: Option<&Server>) -> Result<(), CallError> {
+        if let Some(own) = own {
+            let request = self.driver.probe_write(own, &self.token);
+            let answer = self.call(&request, Urgency::Look).await?;
+            match self.driver.server(&answer, Caller::Another) {
+                // Gone since it was listed.
+                Err(Outcome::Gone) => {}
+                written => return written.map(drop).map_err(CallError::Refused),
+            }
+        }
+        let nobody = ServerId::try_from(NEVER_ISSUED).map_err(|_| CallError::NO_SENSE)?;
+        let answer = self.call(&self.driver.delete(nobody, &self.token), Urgency::Look).await?;
+        match self.driver.deleted(&answer, Caller::Another) {
+            Outcome::Gone | Outcome::Accepted => Ok(()),
+            refused => Err(CallError::Refused(refused)),
+        }
+    }
+
+    /// Every page of a list.
+    async fn pages<T>(
+        &self,
+        urgency: Urgency,
+        request: impl Fn(u32) -> Request,
+        read: impl Fn(&Answer) -> Result<(Vec<T>, Option<u32>), Outcome>,
+    ) -> Result<Vec<T>, CallError> {
+        let (mut all, mut next) = (Vec::new(), Some(1));
+        while let Some(page) = next {
+            let answer = self.call(&request(page), urgency).await?;
+            let (items, following) = read(&answer).map_err(CallError::Refused)?;
+            all.extend(items);
+            if following.is_some_and(|following| following <= page || following > MOST_PAGES) {
+                return Err(CallError::NO_SENSE);
+            }
+            next = following;
+        }
+        Ok(all)
     }
 
     async fn call(&self, request: &Request, urgency: Urgency) -> Result<Answer, CallError> {
@@ -103,3 +147,5 @@ impl fmt::Debug for Account {
 
 /// More servers than any project may hold; a list without an end is not taken into memory.
 const MOST_PAGES: u32 = 400;
+/// The largest id there can be, 2^53-1.
+const NEVER_ISSUED: u64 = (1 << 53) - 1;

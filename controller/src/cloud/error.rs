@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use curfew_provider::Outcome;
+use curfew_provider::{Blank, Outcome};
 
 use super::Held;
 use crate::apply::root;
@@ -19,9 +19,15 @@ pub(crate) enum CallError {
     /// The answer was no.
     #[error("refused")]
     Refused(#[source] Outcome),
+    /// It would have asked for everything.
+    #[error(transparent)]
+    Blank(#[from] Blank),
 }
 
 impl CallError {
+    /// An answer that cannot be meant: it decides nothing.
+    pub(super) const NO_SENSE: Self = Self::Refused(Outcome::Retry { after: None });
+
     /// The credential is at fault: time alone will not help, a person must.
     pub(crate) const fn denies(&self) -> bool {
         matches!(self, Self::Refused(outcome) if outcome.denies())
@@ -37,6 +43,7 @@ impl CallError {
         match self {
             Self::Held(held) => held.to_string(),
             Self::Refused(outcome) => outcome.to_string(),
+            Self::Blank(blank) => blank.to_string(),
             Self::Transport(error) => {
                 use std::error::Error;
                 error.source().map_or_else(|| error.to_string(), |cause| format!("{error}: {}", root(cause)))
