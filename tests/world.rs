@@ -1,13 +1,13 @@
 //! A cloud, a cluster and machines, with or without a controller.
 
-use std::{fs, path::PathBuf, time::Duration};
+use std::{fs, path::PathBuf, sync::Arc, time::Duration};
 
 use curfew_contract::{Heartbeat, annotation};
 use curfew_sandbox::{
     api::Api,
     cloud::{Caller, Cloud, Entry, Options},
     cluster::Cluster,
-    machine::{AGENT, Machine, Spec},
+    machine::{AGENT, Fleet, Machine, Site, Spec},
     process::Process,
     programs::Programs,
 };
@@ -23,12 +23,14 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>
 /// Everything there is.
 pub struct World {
     /// The cloud.
-    pub cloud: Cloud,
+    pub cloud: Arc<Cloud>,
     /// The cluster, as a person at another desk has it.
-    pub api: Api,
+    pub api: Arc<Api>,
     /// The machines.
     pub machines: Vec<Machine>,
-    programs: Programs,
+    /// Machines of servers that were created over the API.
+    pub fleet: Fleet,
+    site: Site,
     controller: Option<Process>,
     dir: TempDir,
 }
@@ -37,10 +39,16 @@ impl World {
     /// A cloud and a cluster. `testbed`: the executable of every program.
     pub async fn empty(testbed: &str) -> Result<Self> {
         let dir = tempfile::Builder::new().prefix("curfew-tests-").tempdir()?;
-        let api = Api::loopback(&dir.path().join("cluster")).await?;
-        let (cloud, machines) = (Cloud::start(Options::default()).await?, Vec::new());
-        let programs = Programs::all_in(testbed);
-        Ok(Self { cloud, api, machines, programs, controller: None, dir })
+        let api = Arc::new(Api::loopback(&dir.path().join("cluster")).await?);
+        let cloud = Arc::new(Cloud::start(Options::default()).await?);
+        let site = Site {
+            cloud: Arc::clone(&cloud),
+            api: Arc::clone(&api),
+            programs: Programs::all_in(testbed),
+            dir: dir.path().to_owned(),
+        };
+        let fleet = Fleet::attend(site.clone());
+        Ok(Self { cloud, api, machines: Vec::new(), fleet, site, controller: None, dir })
     }
 
     /// The same with one machine, whose agent is starting.
@@ -68,14 +76,14 @@ impl World {
     pub async fn rent(&mut self, name: &str, setup: impl FnOnce(&mut Spec)) -> Result<()> {
         let mut spec = Spec::fast(name, [("pool".to_owned(), "test".to_owned())].into());
         setup(&mut spec);
-        let machine = Machine::rent(spec, &self.cloud, &self.api, &self.programs, self.dir.path()).await?;
+        let machine = Machine::rent(spec, &self.site).await?;
         self.machines.push(machine);
         Ok(())
     }
 
     /// Starts a controller.
     pub fn start_controller(&mut self) -> Result<()> {
-        let mut command = self.programs.controller();
+        let mut command = self.site.programs.controller();
         command
             .args(["run", "--admin-address", "off", "--kubeconfig"])
             .arg(self.api.controller_kubeconfig()?);
@@ -112,7 +120,7 @@ impl World {
     /// The double itself, for its faults.
     #[must_use]
     pub fn cluster(&self) -> &Cluster {
-        match &self.api {
+        match &*self.api {
             Api::Loopback(cluster) => cluster,
             Api::Real(_) => unreachable!("these tests run on the double only"),
         }

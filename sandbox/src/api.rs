@@ -1,6 +1,8 @@
 //! The Kubernetes API of a stage as a person at another desk has it: reads and writes that no fault of the stage
 //! touches. Either the loopback cluster, or a real API server behind a relay (`real`).
 
+mod node;
+mod objects;
 mod real;
 pub mod work;
 
@@ -18,6 +20,8 @@ use crate::cluster::{Cluster, Error as ClusterError, Identity, NodeForm, Options
 use curfew_contract::annotation;
 use curfew_controller::crd::CapacityLease;
 
+pub use node::Joining;
+pub use objects::{Kind, LEASES, NAMESPACES, NODES, PROVIDERS, SECRETS};
 pub use real::{Real, RealError};
 
 /// One of the two.
@@ -168,5 +172,3 @@ impl Api {
         }
     }
 }
-
-pub(crate) const LEASES: (&str, &str, &str) = ("curfew.dev", "v1alpha1", "capacityleases");

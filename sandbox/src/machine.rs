@@ -1,7 +1,11 @@
 //! A rented machine: a server in the cloud, a Node in the cluster, firmware tables, a kubelet's credential, a token; and
 //! a PID 1 that keeps the agent running and runs the backstop's timer. When the server is deleted its processes die.
+//! Rented by hand, or booted because a server was created (`fleet`).
 
+mod fleet;
+mod options;
 mod pid1;
+mod user_data;
 
 use std::{
     collections::BTreeMap,
@@ -16,14 +20,31 @@ use nix::sys::signal::Signal;
 use tokio::task::JoinHandle;
 
 use crate::{
-    api::{Api, ApiError},
+    api::{Api, ApiError, Joining},
     cloud::{Access, Cloud, Project, ServerSpec},
     cluster::{KeyForm, NodeForm},
     process::Process,
     programs::Programs,
 };
 use curfew_contract::label;
+use options::Options;
 use pid1::Host;
+
+pub use fleet::{Boots, Fleet, Turn};
+pub use user_data::TEMPLATE;
+
+/// Where machines stand.
+#[derive(Clone)]
+pub struct Site {
+    /// The cloud that rents them out.
+    pub cloud: Arc<Cloud>,
+    /// The cluster they join.
+    pub api: Arc<Api>,
+    /// What runs on them.
+    pub programs: Programs,
+    /// Below it each has its files.
+    pub dir: PathBuf,
+}
 
 /// How a machine is set up.
 #[derive(Clone, Debug)]
@@ -78,6 +99,12 @@ pub enum MachineError {
         #[source]
         source: ApiError,
     },
+    /// What it was given to boot from.
+    #[error("the user-data of machine {name} is not the sandbox's template, or was not filled in")]
+    UserData {
+        /// Which.
+        name: String,
+    },
     /// Its files.
     #[error("failed to write the files of machine {name}")]
     Files {
@@ -97,51 +124,51 @@ pub struct Machine {
     pub id: u64,
     /// The agent's token.
     pub token: String,
+    /// The backstop's token.
+    pub backstop_token: String,
     dir: PathBuf,
     host: Arc<Host>,
     pid1: JoinHandle<()>,
 }
 
 impl Machine {
-    /// Rents a server, joins it and boots it. Its files are kept below `dir`.
-    pub async fn rent(
-        spec: Spec,
-        cloud: &Cloud,
-        api: &Api,
-        programs: &Programs,
-        dir: &Path,
-    ) -> Result<Self, MachineError> {
-        let name = spec.name.clone();
-        let id = cloud.add_server(ServerSpec::new(&name, &spec.consent));
-        let dir = dir.join(&name);
+    /// Rents a server, boots it, and joins it, ready at once.
+    pub async fn rent(spec: Spec, site: &Site) -> Result<Self, MachineError> {
+        let id = site.cloud.add_server(ServerSpec::new(&spec.name, &spec.consent));
+        let joining = Joining::new(&spec.name, id, spec.labels.clone());
+        let failed = |source| MachineError::Join { name: joining.name.clone(), source };
+        site.api.join(&joining).await.map_err(failed)?;
+        site.api.mark_ready(&joining.name, true).await.map_err(failed)?;
+        let token = site.cloud.issue_token(Project::OURS, Access::ReadWrite, AGENT);
+        Self::boot(spec, id, token, site)
+    }
+
+    /// Boots the machine of a server: its agent runs, with this token, and its backstop's timer. It joins nothing. On a
+    /// real machine the backstop reads the same token file as the agent; here it has a token of its own, so that the
+    /// cloud's ledger tells who deleted. Must be called from a thread that lives as long as the machine.
+    pub fn boot(spec: Spec, id: u64, token: String, site: &Site) -> Result<Self, MachineError> {
+        let Site { cloud, api, programs, dir } = site;
+        let (name, dir) = (spec.name.clone(), dir.join(&spec.name));
         let join = |source| MachineError::Join { name: name.clone(), source };
-        api.add_node(&name, &format!("hcloud://{id}"), &spec.labels).await.map_err(join)?;
         let kubeconfig = api.node_kubeconfig(&name, &dir.join("kubelet"), spec.form).map_err(join)?;
-        // A token each, so that the cloud's ledger tells who deleted. On a real machine both read one file.
-        let token = |holder: &str| cloud.issue_token(Project::OURS, Access::ReadWrite, holder);
-        let (agents, backstops) = (token(AGENT), token(BACKSTOP));
+        let backstop_token = cloud.issue_token(Project::OURS, Access::ReadWrite, BACKSTOP);
         let install = || -> io::Result<()> {
             fs::create_dir_all(dir.join("dmi"))?;
             firmware(id)
                 .into_iter()
                 .try_for_each(|(file, text)| fs::write(dir.join("dmi").join(file), text))?;
             ["run", "state"].iter().try_for_each(|part| fs::create_dir_all(dir.join(part)))?;
-            secret(&dir.join(AGENT), &agents)?;
-            secret(&dir.join(BACKSTOP), &backstops)
+            secret(&dir.join(AGENT), &token)?;
+            secret(&dir.join(BACKSTOP), &backstop_token)
         };
         install().map_err(|source| MachineError::Files { name: name.clone(), source })?;
         let node = (!api.credential_names_node()).then(|| name.clone());
         let options = Options { spec: &spec, cloud, id, dir: &dir, kubeconfig: &kubeconfig, node };
         let host =
             Arc::new(Host::new(dir.clone(), programs.clone(), options.of(AGENT), options.of(BACKSTOP)));
-        let dying = Arc::clone(&host);
-        cloud.on_gone(move |gone| {
-            if gone == id {
-                dying.die();
-            }
-        });
+        site.bury(&host, id, &name);
         let pid1 = tokio::spawn(pid1::run(Arc::clone(&host), spec.check_every));
-        Ok(Self { name, id, token: agents, dir, host, pid1 })
+        Ok(Self { name, id, token, backstop_token, dir, host, pid1 })
     }
 
     /// Where its files are: `run`, `state`, `dmi`, `kubelet`, and the tokens, named by their holders.
@@ -159,6 +186,12 @@ impl Machine {
     /// `kill -9` of the agent. `restart`: PID 1 starts it again, as systemd would.
     pub fn kill_agent(&self, restart: bool) {
         self.host.kill_agent(restart);
+    }
+
+    /// `kill -9` of the agent, and the end of the backstop's timer: nothing is left on the machine that could delete it.
+    pub fn kill_all(&self) {
+        self.host.stop_timer();
+        self.host.kill_agent(false);
     }
 
     /// Starts an agent that was killed for good.
@@ -200,38 +233,24 @@ impl Drop for Machine {
     }
 }
 
-/// What every program on the machine is told.
-struct Options<'a> {
-    spec: &'a Spec,
-    cloud: &'a Cloud,
-    id: u64,
-    dir: &'a Path,
-    kubeconfig: &'a Path,
-    node: Option<String>,
-}
-
-impl Options<'_> {
-    /// As arguments. `who`: whose token.
-    fn of(&self, who: &str) -> Vec<String> {
-        let path = |part: &str| self.dir.join(part).display().to_string();
-        let seconds = |span: Duration| format!("{}s", span.as_secs());
-        let mut pairs = BTreeMap::from([
-            ("--endpoint", self.cloud.endpoint()),
-            ("--metadata", self.cloud.metadata_endpoint(self.id)),
-            ("--token-file", path(who)),
-            ("--dmi", path("dmi")),
-            ("--kubeconfig", self.kubeconfig.display().to_string()),
-            ("--run-dir", path("run")),
-            ("--state-dir", path("state")),
-            ("--max-lifetime", "24h".into()),
-            ("--first-hold", "0s".into()),
-            ("--heartbeat", seconds(self.spec.heartbeat)),
-            ("--probe", seconds(self.spec.probe)),
-        ]);
-        pairs.extend(self.node.clone().map(|node| ("--node-name", node)));
-        pairs.extend(self.spec.options.clone());
-        let pairs = pairs.into_iter().flat_map(|(name, value)| [name.to_owned(), value]);
-        pairs.chain(self.spec.arguments.clone()).collect()
+impl Site {
+    /// The machine dies with its server, and its Node is seen to be lost: it stays until somebody deletes it, since no
+    /// cloud controller manager runs here.
+    fn bury(&self, host: &Arc<Host>, id: u64, name: &str) {
+        let (dying, api, name) = (Arc::clone(host), Arc::clone(&self.api), name.to_owned());
+        let runtime = tokio::runtime::Handle::current();
+        self.cloud.on_gone(move |gone| {
+            if gone == id {
+                dying.die();
+                let (api, name) = (Arc::clone(&api), name.clone());
+                // It fails if the Node was never there, or is gone already.
+                runtime.spawn(async move { drop(api.mark_ready(&name, false).await) });
+            }
+        });
+        // It may have gone before anybody listened.
+        if self.cloud.gone_at(id).is_some() {
+            host.die();
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
     collections::BTreeMap,
     io,
     path::Path,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::{
     api::{Api, ApiError, Shown},
     cloud::{Caller, Cloud, Entry, Options},
-    machine::{Machine, MachineError, Spec},
+    machine::{Fleet, Machine, MachineError, Site, Spec},
     process::Process,
     programs::Programs,
 };
@@ -92,15 +92,17 @@ impl Gone {
 /// The stage.
 pub struct Stage {
     /// The cloud.
-    pub cloud: Cloud,
+    pub cloud: Arc<Cloud>,
     /// The cluster.
-    pub api: Api,
+    pub api: Arc<Api>,
     /// The machines.
     pub machines: Vec<Machine>,
     /// Name of the lease.
     pub lease: String,
+    /// Machines of servers that were created over the API.
+    pub fleet: Fleet,
+    site: Site,
     controller: Mutex<Option<Process>>,
-    programs: Programs,
     dir: TempDir,
 }
 
@@ -127,18 +129,24 @@ impl Stage {
 
     async fn empty(setup: &Setup) -> Result<Self, StageError> {
         let dir = tempfile::Builder::new().prefix("curfew-sandbox-").tempdir()?;
-        let cloud = Cloud::start(Options::default()).await?;
-        let api = match &setup.kubeconfig {
+        let cloud = Arc::new(Cloud::start(Options::default()).await?);
+        let api = Arc::new(match &setup.kubeconfig {
             None => Api::loopback(&dir.path().join("cluster")).await?,
             Some(path) => Api::real(path, dir.path()).await?,
+        });
+        let site = Site {
+            cloud: Arc::clone(&cloud),
+            api: Arc::clone(&api),
+            programs: setup.programs.clone(),
+            dir: dir.path().to_owned(),
         };
-        let (controller, machines, lease) = (Mutex::new(None), Vec::new(), setup.name.clone());
-        Ok(Self { cloud, api, machines, lease, controller, programs: setup.programs.clone(), dir })
+        let (fleet, machines, lease) = (Fleet::attend(site.clone()), Vec::new(), setup.name.clone());
+        Ok(Self { cloud, api, machines, lease, fleet, site, controller: Mutex::new(None), dir })
     }
 
     /// Adds a machine.
     pub async fn rent(&mut self, spec: Spec) -> Result<&Machine, StageError> {
-        let machine = Machine::rent(spec, &self.cloud, &self.api, &self.programs, self.dir.path()).await?;
+        let machine = Machine::rent(spec, &self.site).await?;
         Ok(self.machines.push_mut(machine))
     }
 
@@ -162,7 +170,7 @@ impl Stage {
     pub fn start_controller(&self) -> Result<(), StageError> {
         let mut controller = self.controller.lock().unwrap_or_else(PoisonError::into_inner);
         if controller.is_none() {
-            let mut command = self.programs.controller();
+            let mut command = self.site.programs.controller();
             command
                 .args(["run", "--admin-address", "off", "--kubeconfig"])
                 .arg(self.api.controller_kubeconfig()?);

@@ -13,7 +13,7 @@ use crate::{
 pub(crate) async fn play(setup: Setup) -> Result<ExitCode, StageError> {
     let stage = Stage::set(setup).await?;
     let token = stage.cloud.issue_token(Project::OURS, Access::ReadWrite, "you");
-    let kubeconfig = match &stage.api {
+    let kubeconfig = match &*stage.api {
         Api::Loopback(cluster) => {
             cluster.kubeconfig_for(&Identity::Admin, None).map_err(crate::api::ApiError::from)?
         }

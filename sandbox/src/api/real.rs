@@ -51,6 +51,23 @@ pub enum RealError {
     Api(#[from] Box<kube::Error>),
 }
 
+impl RealError {
+    /// The HTTP status of a refusal.
+    pub(in crate::api) fn code(&self) -> Option<u16> {
+        match self {
+            Self::Api(error) => match &**error {
+                kube::Error::Api(status) => Some(status.code),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    pub(in crate::api) fn is_missing(&self) -> bool {
+        self.code() == Some(NOT_FOUND)
+    }
+}
+
 impl Real {
     pub(super) async fn connect(kubeconfig: &Path, dir: &Path) -> Result<Self, RealError> {
         let failed = |error| RealError::Kubeconfig(kubeconfig.to_owned(), Box::new(error));

@@ -280,6 +280,11 @@ impl Cloud {
         self.shared.hook(Box::new(hook));
     }
 
+    /// Runs `hook` with each server that a create call made, on a thread of its own, before the call is answered.
+    pub fn on_created(&self, hook: impl Fn(Server) + Send + Sync + 'static) {
+        self.shared.hook_created(Box::new(hook));
+    }
+
     /// Switches a fault on.
     pub fn inject(&self, fault: Fault) -> FaultId {
         self.shared.with(|state, _| state.faults.inject(fault))

@@ -147,6 +147,7 @@ fn create(state: &mut State, body: &Value, project: Project, now: Timestamp) -> 
     let (start, has_key) = (order.start, order.has_key);
     let server = Server::ordered(order, state.next_server_id(), project, now);
     state.servers.insert(server.id, server.clone());
+    state.created.push(server.clone());
     let takes: Duration = state.settings.action_duration;
     let created = Outcome::Becomes(if start { Status::Starting } else { Status::Off });
     let action = state.act("create_server", &server, created, now, takes);

@@ -19,15 +19,18 @@ use tokio::sync::watch;
 use super::desk::{Answer, Call, Content, Delivery};
 use super::door::Mode;
 use super::list::Query;
+use super::server::Server;
 use super::state::{Kill, State};
 
 type Hook = Box<dyn Fn(u64) + Send + Sync>;
+type CreatedHook = Box<dyn Fn(Server) + Send + Sync>;
 
 /// What all connections share.
 #[derive(Default)]
 pub(crate) struct Shared {
     state: Mutex<State>,
     hooks: Mutex<Vec<Hook>>,
+    created_hooks: Mutex<Vec<CreatedHook>>,
     /// Counts calls and changes, so that whoever waits looks again.
     pub(crate) changes: watch::Sender<u64>,
 }
@@ -49,6 +52,17 @@ impl Shared {
 
     pub(crate) fn hook(&self, hook: Hook) {
         self.hooks.lock().unwrap_or_else(PoisonError::into_inner).push(hook);
+    }
+
+    pub(crate) fn hook_created(&self, hook: CreatedHook) {
+        self.created_hooks.lock().unwrap_or_else(PoisonError::into_inner).push(hook);
+    }
+
+    fn boot(&self, servers: &[Server]) {
+        let hooks = self.created_hooks.lock().unwrap_or_else(PoisonError::into_inner);
+        for (hook, server) in hooks.iter().flat_map(|hook| servers.iter().map(move |server| (hook, server))) {
+            hook(server.clone());
+        }
     }
 
     fn kill(&self, servers: &[u64]) {
@@ -121,10 +135,11 @@ async fn answer(
         return Err(OnPurpose);
     }
     let shared = &farewell.shared;
-    let (answer, killed, kill) = shared.with(|state, now| {
+    let (answer, killed, kill, created) = shared.with(|state, now| {
         let answer = state.handle(&call, now);
-        (answer, std::mem::take(&mut state.killed), state.settings.kill)
+        (answer, std::mem::take(&mut state.killed), state.settings.kill, std::mem::take(&mut state.created))
     });
+    shared.boot(&created);
     let last = !killed.is_empty() && kill == Kill::AfterAnswer && answer.delivery != Delivery::Never;
     if last {
         farewell.servers.lock().unwrap_or_else(PoisonError::into_inner).extend(killed);

@@ -95,6 +95,8 @@ pub(crate) struct State {
     pub(crate) gone: BTreeMap<u64, Timestamp>,
     /// Servers whose machines must die now; whoever made the call takes them out.
     pub(crate) killed: Vec<u64>,
+    /// Servers that a call created, for whoever made the call.
+    pub(crate) created: Vec<Server>,
     pub(crate) faults: Faults,
     pub(crate) ledger: Vec<Entry>,
 }

@@ -25,6 +25,8 @@ struct Units {
     alive: bool,
     /// Whether the agent is started whenever it does not run.
     enabled: bool,
+    /// Whether the backstop is started when its timer has elapsed.
+    timer: bool,
     agent: Option<Process>,
     /// Not started before.
     rests_until: Option<Instant>,
@@ -43,6 +45,7 @@ impl Host {
         let units = Units {
             alive: true,
             enabled: true,
+            timer: true,
             agent: None,
             rests_until: None,
             check: None,
@@ -63,6 +66,12 @@ impl Host {
         let mut units = self.units();
         units.enabled = restart;
         units.end_agent();
+    }
+
+    pub(super) fn stop_timer(&self) {
+        let mut units = self.units();
+        units.timer = false;
+        units.check = None;
     }
 
     pub(super) fn agent<T>(&self, of: impl FnOnce(&Process) -> T) -> Option<T> {
@@ -99,7 +108,7 @@ impl Host {
         if units.alive && units.enabled && units.agent.is_none() && rested {
             units.agent = Some(self.start(&units, "run", &self.agent_options)?);
         }
-        if units.alive && due && units.check.is_none() {
+        if units.alive && units.timer && due && units.check.is_none() {
             units.check = Some((self.start(&units, "check", &self.backstop_options)?, Instant::now()));
         }
         drop(units);

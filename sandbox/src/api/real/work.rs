@@ -4,7 +4,7 @@ use hyper::{Method, Request, header::CONTENT_TYPE};
 use serde_json::{Value, json};
 use std::io;
 
-use super::{CONFLICT, NOT_FOUND, Real, RealError};
+use super::{CONFLICT, Real, RealError};
 use crate::api::work::NAMESPACE;
 
 impl Real {
@@ -16,7 +16,7 @@ impl Real {
         object: &Value,
     ) -> Result<(), RealError> {
         match self.ask(Method::POST, &path(api, plural, ""), "application/json", object).await {
-            Err(error) if code(&error) == Some(CONFLICT) => Ok(()),
+            Err(error) if error.code() == Some(CONFLICT) => Ok(()),
             created => created.map(drop),
         }
     }
@@ -24,7 +24,7 @@ impl Real {
     /// An object; null if there is none.
     pub(in crate::api) async fn read(&self, api: &str, plural: &str, name: &str) -> Result<Value, RealError> {
         match self.ask(Method::GET, &path(api, plural, name), "", &Value::Null).await {
-            Err(error) if code(&error) == Some(NOT_FOUND) => Ok(Value::Null),
+            Err(error) if error.is_missing() => Ok(Value::Null),
             read => read,
         }
     }
@@ -43,7 +43,7 @@ impl Real {
     /// Where budgets are served: `policy/v1` since Kubernetes 1.21, `v1beta1` before.
     pub(in crate::api) async fn policy(&self) -> Result<String, RealError> {
         match self.ask(Method::GET, "/apis/policy/v1", "", &Value::Null).await {
-            Err(error) if code(&error) == Some(NOT_FOUND) => Ok("/apis/policy/v1beta1".into()),
+            Err(error) if error.is_missing() => Ok("/apis/policy/v1beta1".into()),
             served => served.map(|_| "/apis/policy/v1".into()),
         }
     }
@@ -64,7 +64,14 @@ impl Real {
         Ok(())
     }
 
-    async fn ask(&self, method: Method, path: &str, media: &str, body: &Value) -> Result<Value, RealError> {
+    /// One request, by its path.
+    pub(in crate::api) async fn ask(
+        &self,
+        method: Method,
+        path: &str,
+        media: &str,
+        body: &Value,
+    ) -> Result<Value, RealError> {
         let bytes = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
         let request = Request::builder().method(method).uri(path).header(CONTENT_TYPE, media).body(bytes);
         let request = request.map_err(io::Error::other)?;
@@ -74,14 +81,4 @@ impl Real {
 
 fn path(api: &str, plural: &str, name: &str) -> String {
     format!("{api}/namespaces/{NAMESPACE}/{plural}/{name}").trim_end_matches('/').to_owned()
-}
-
-fn code(error: &RealError) -> Option<u16> {
-    match error {
-        RealError::Api(error) => match &**error {
-            kube::Error::Api(status) => Some(status.code),
-            _ => None,
-        },
-        _ => None,
-    }
 }
