@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use curfew_contract::label;
-use curfew_provider::{Server, ServerId};
+use curfew_provider::{Attached, Server, ServerId, ServerStatus};
 
 use super::plan::Leases;
 use crate::{
@@ -37,7 +37,12 @@ pub(crate) fn labelled(id: u64, labels: &[(&str, &str)]) -> Server {
         created: Some(NOW),
         labels: labels.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect(),
         public_ipv4: None,
+        private_ipv4: Vec::new(),
         protected: false,
+        size: "cpx22".into(),
+        region: "fsn1".into(),
+        status: ServerStatus::Running,
+        attached: Attached::default(),
     }
 }
 

@@ -159,14 +159,14 @@ impl fmt::Display for NotOurs {
 impl fmt::Display for Basis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Label(deadline) => return write!(f, "its deadline was {deadline}"),
-            Self::Created(_, None) => write!(f, "its label {} is missing", label::EXPIRES_AT)?,
+            Self::Label(deadline) => return write!(f, "deadline {deadline}"),
+            Self::Created(_, None) => write!(f, "the label {} is missing", label::EXPIRES_AT)?,
             Self::Created(_, Some(value)) => {
-                write!(f, "its label {} is no deadline: {value:?}", label::EXPIRES_AT)?;
+                write!(f, "the label {} is no deadline: {value:?}", label::EXPIRES_AT)?;
             }
         }
         match self {
-            Self::Created(Some(created), _) => write!(f, "; it was created at {created}"),
+            Self::Created(Some(created), _) => write!(f, "; created at {created}"),
             _ => write!(f, "; nor is it known when it was created"),
         }
     }

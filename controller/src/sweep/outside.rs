@@ -1,0 +1,153 @@
+//! The sweep from outside: a token, the provider's list, and nothing else. No cluster is asked, so none need be alive.
+//!
+//! What it knows of a lease is the label on its server, which follows every extension before anything else does.
+//!
+//! **Whose clock.** The provider's: the time is the `Date` of its own list. A clock that is ahead would delete machines
+//! whose lease still runs, one that is behind would let them bill; the machine this runs on may be anybody's, and is
+//! believed only where the provider tells no time. A `Date` that a proxy kept from before is behind: a bill, no loss.
+
+use std::{error::Error, io, path::PathBuf, process::ExitCode, time::Duration};
+
+use curfew_contract::{duration, label};
+use curfew_provider::{Server, Token, TokenError};
+use futures::StreamExt;
+use jiff::{SignedDuration, Timestamp};
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::{
+    SweepArgs,
+    ending::{Fate, end_all},
+    plan::{Verdict, Whose, judge},
+    report::{Report, said},
+};
+use crate::{
+    apply::root,
+    clock::own,
+    cloud::{Account, CallError, TransportError, Urgency},
+};
+
+/// Why it could not look.
+#[derive(Debug, thiserror::Error)]
+enum Blind {
+    #[error("there is no token: name its file with --token-file, or set {TOKEN}")]
+    NoToken,
+    #[error("failed to read the token from {0}")]
+    Unread(PathBuf, #[source] io::Error),
+    #[error("the token from {0} cannot be used")]
+    Unusable(String, #[source] TokenError),
+    #[error("failed to set up")]
+    Setup(#[from] TransportError),
+    #[error("failed to list the servers: {}", .0.line())]
+    List(CallError),
+}
+
+/// Sweeps as asked. Its findings go to standard output, and whatever went wrong to standard error.
+pub(crate) fn outside(args: &SweepArgs) -> io::Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let Some(every) = args.every else { return Ok(look(args).await) };
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let again = async {
+            loop {
+                look(args).await;
+                tokio::time::sleep(every).await;
+            }
+        };
+        tokio::select! {
+            () = again => {}
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+async fn look(args: &SweepArgs) -> ExitCode {
+    match sweep(args).await {
+        Ok(report) => report.code(),
+        Err(blind) => {
+            let because = blind.source().map(|cause| format!(": {}", root(cause))).unwrap_or_default();
+            said(&mut io::stderr(), &format!("curfew-controller: {blind}{because}"));
+            ExitCode::from(if matches!(blind, Blind::NoToken) { 2 } else { 1 })
+        }
+    }
+}
+
+async fn sweep(args: &SweepArgs) -> Result<Report, Blind> {
+    let account = Account::hetzner(args.endpoint.clone(), token(args)?, None)?;
+    // Nothing is deleted unless this comes back.
+    let servers = account.list((label::MANAGED_BY, label::CURFEW), Urgency::Deletion).await;
+    let servers = servers.map_err(Blind::List)?;
+    let now = time(&account);
+    let whose = args.cluster.as_deref().map_or(Whose::Any, Whose::Cluster);
+    let judge = |server: &Server| judge(server, whose, None, now, args.patience());
+    let (mut report, mut overdue) = (Report::new(args.json), Vec::new());
+    for server in servers.values() {
+        match judge(server) {
+            Verdict::Delete(basis) if args.dry_run => report.overdue(server, &basis),
+            Verdict::Delete(_) => overdue.push(server),
+            verdict => report.judged(server, &verdict),
+        }
+    }
+    let mut ends = std::pin::pin!(end_all(&account, overdue, &judge, &PAUSES));
+    while let Some((server, fate)) = ends.next().await {
+        match (fate, judge(server)) {
+            (Fate::Spared(verdict), _) => report.judged(server, &verdict),
+            (Fate::Absent, Verdict::Delete(basis)) => report.deleted(server, &basis),
+            (Fate::Stays(why), Verdict::Delete(basis)) => report.stays(server, &basis, &why),
+            // What was to be deleted by an argument is to be deleted by the same one.
+            (_, verdict) => report.judged(server, &verdict),
+        }
+    }
+    report.summary(now);
+    Ok(report)
+}
+
+fn token(args: &SweepArgs) -> Result<Token, Blind> {
+    let (text, from) = if let Some(path) = &args.token_file {
+        let text = std::fs::read_to_string(path).map_err(|error| Blind::Unread(path.clone(), error))?;
+        (text, path.display().to_string())
+    } else {
+        (std::env::var(TOKEN).map_err(|_| Blind::NoToken)?, TOKEN.to_owned())
+    };
+    Token::new(&text).map_err(|error| Blind::Unusable(from, error))
+}
+
+/// The provider's time, cut to the second, which is late and never early.
+fn time(account: &Account) -> Timestamp {
+    let own = own();
+    let Some(date) = account.date() else {
+        said(&mut io::stderr(), "curfew-controller: the provider tells no time; this machine's clock counts");
+        return own;
+    };
+    let ahead = own.duration_since(date);
+    if ahead.abs() > SignedDuration::from_mins(1) {
+        let (by, way) = (
+            SignedDuration::from_secs(ahead.abs().as_secs()),
+            if ahead.is_positive() { "ahead of" } else { "behind" },
+        );
+        let by = duration::format(by);
+        said(
+            &mut io::stderr(),
+            &format!(
+                "curfew-controller: this machine's clock is {by} {way} the provider's; the provider's counts"
+            ),
+        );
+    }
+    date
+}
+
+const TOKEN: &str = "HCLOUD_TOKEN";
+/// Between the tries at one server, a minute and a half in all: longer than most locks last.
+const PAUSES: [Duration; 9] = [
+    Duration::from_millis(500),
+    Duration::from_secs(1),
+    Duration::from_secs(2),
+    Duration::from_secs(4),
+    Duration::from_secs(8),
+    Duration::from_secs(15),
+    Duration::from_secs(20),
+    Duration::from_secs(20),
+    Duration::from_secs(20),
+];
