@@ -1,5 +1,7 @@
 //! What a lease rents, parsed.
 
+use curfew_provider::{Architecture, CpuKind, Requirements, Strategy};
+
 use crate::crd::{self, RentSpec, RequirementsSpec};
 
 use super::Problem;
@@ -25,16 +27,6 @@ pub(crate) enum Want {
     Size(String),
 }
 
-/// Until the provider crate has it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Requirements {
-    pub(crate) min_cpu: u32,
-    pub(crate) min_memory_mib: u64,
-    pub(crate) architecture: Option<crd::Architecture>,
-    pub(crate) cpu: Option<crd::CpuType>,
-    pub(crate) strategy: crd::Strategy,
-}
-
 impl RentTerms {
     pub(super) fn read(spec: &RentSpec) -> Result<Self, Problem> {
         let want = match (&spec.size, &spec.requirements) {
@@ -57,9 +49,18 @@ fn read(spec: &RequirementsSpec) -> Result<Requirements, Problem> {
     Ok(Requirements {
         min_cpu: count("rent.requirements.minCpu", spec.min_cpu)?,
         min_memory_mib: spec.min_memory.as_deref().map_or(Ok(0), mebibytes)?,
-        architecture: spec.architecture,
-        cpu: spec.cpu_type,
-        strategy: spec.strategy,
+        architecture: spec.architecture.map(|architecture| match architecture {
+            crd::Architecture::Amd64 => Architecture::Amd64,
+            crd::Architecture::Arm64 => Architecture::Arm64,
+        }),
+        cpu: spec.cpu_type.map(|cpu| match cpu {
+            crd::CpuType::Dedicated => CpuKind::Dedicated,
+            crd::CpuType::Shared => CpuKind::Shared,
+        }),
+        strategy: match spec.strategy {
+            crd::Strategy::LowestPrice => Strategy::LowestPrice,
+            crd::Strategy::LowestPricePerCore => Strategy::LowestPricePerCore,
+        },
     })
 }
 
