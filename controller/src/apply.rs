@@ -1,6 +1,9 @@
 //! The only file that writes to the cluster. Each call has a time-out and says which object it was about.
 
-use std::{error::Error, time::Duration};
+mod provider;
+mod secret;
+
+use std::{error::Error, sync::Arc, time::Duration};
 
 use curfew_contract::{Grace, Instruction, annotation};
 use k8s_openapi::api::core::v1 as core;
@@ -9,6 +12,8 @@ use kube::{
     api::{Patch, PatchParams},
 };
 use serde_json::{Value, json};
+
+pub(crate) use secret::{SecretError, SecretText};
 
 use crate::{
     crd::{CapacityLease, CapacityLeaseStatus},
@@ -19,6 +24,8 @@ use crate::{
 #[derive(Clone)]
 pub(crate) struct Cluster {
     pub(crate) client: Client,
+    /// Where Secrets are read, and nowhere else: a cluster-scoped object must not be a way to read any Secret.
+    pub(crate) namespace: Arc<str>,
 }
 
 /// Why a call failed.
@@ -54,6 +61,11 @@ pub(crate) fn root(error: &(dyn Error + 'static)) -> String {
 }
 
 impl Cluster {
+    /// A cluster whose Secrets are read in `namespace`.
+    pub(crate) fn new(client: Client, namespace: String) -> Self {
+        Self { client, namespace: namespace.into() }
+    }
+
     /// Writes a Node's deadline and grace. A merge patch never creates the Node, and the UID keeps it off a successor of
     /// the same name.
     pub(crate) async fn write_deadline(

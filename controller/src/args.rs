@@ -34,6 +34,15 @@ pub(crate) struct RunArgs {
     #[arg(long, env = "CURFEW_KUBECONFIG", value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
 
+    /// Where the Secrets are that a `ProviderConfig` names; none is read elsewhere [default: the namespace of the
+    /// pod's own service account, else `curfew`].
+    #[arg(long, env = "CURFEW_NAMESPACE", value_name = "NAMESPACE")]
+    pub(crate) namespace: Option<String>,
+
+    /// Certificate authorities of the providers' APIs, beside the public ones (PEM).
+    #[arg(long, env = "CURFEW_PROVIDER_CA", value_name = "FILE")]
+    pub(crate) provider_ca: Option<PathBuf>,
+
     /// Where /livez and /readyz are served: ADDRESS:PORT, or "off".
     #[arg(
         long,

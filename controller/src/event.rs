@@ -4,7 +4,10 @@
 
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{NodeCondition, ObjectReference};
+use k8s_openapi::{
+    api::core::v1::{NodeCondition, ObjectReference},
+    apimachinery::pkg::apis::meta::v1::Condition,
+};
 use kube::{
     Client,
     runtime::events::{Event, EventType, Recorder, Reporter},
@@ -13,8 +16,9 @@ use tokio::sync::mpsc;
 use tracing::debug;
 
 use crate::{
-    crd::{CapacityLeaseStatus, Phase},
-    observe::{Lease, Node},
+    crd::{CapacityLeaseStatus, Phase, ProviderConfigStatus},
+    observe::{Lease, Node, Provider},
+    provider::{CAN_DELETE, CATALOGUE, READY},
     status::{ACCEPTED, DEADLINES_WRITTEN, NODE_CONFLICT, NODES_SKIPPED, WRITE_FAILED},
 };
 
@@ -90,6 +94,35 @@ pub(crate) fn of_lease(lease: &Lease, new: &CapacityLeaseStatus) -> Vec<Notice> 
         say(false, "Released", "Release", "the lease is over and holds no machine any more");
     }
     notices
+}
+
+/// What a provider's new status says that the old one did not.
+pub(crate) fn of_provider(provider: &Provider, new: &ProviderConfigStatus) -> Vec<Notice> {
+    let about = reference("curfew.dev/v1alpha1", "ProviderConfig", &provider.name, &provider.uid);
+    let reason = |condition: &Condition| match (condition.type_.as_str(), condition.status.as_str()) {
+        (READY, "True") => Some((false, "Ready")),
+        (READY, "False") => Some((true, "NotReady")),
+        (CAN_DELETE, "True") => Some((false, "CanDelete")),
+        (CAN_DELETE, "False") => Some((true, "CannotDelete")),
+        (CATALOGUE, "True") => Some((false, "CatalogueFetched")),
+        (CATALOGUE, "False") => Some((true, "CatalogueOutdated")),
+        _ => None,
+    };
+    let notice = |condition: &Condition| {
+        let (warning, reason) = reason(condition)?;
+        let (action, note) = (condition.reason.clone(), condition.message.clone());
+        Some(Notice { about: about.clone(), warning, reason, action, note })
+    };
+    changed(&provider.status.conditions, &new.conditions).filter_map(notice).collect()
+}
+
+/// The conditions that say something else than before.
+pub(crate) fn changed<'c>(old: &'c [Condition], new: &'c [Condition]) -> impl Iterator<Item = &'c Condition> {
+    let same = |a: &Condition, b: &Condition| (&a.status, &a.reason) == (&b.status, &b.reason);
+    new.iter().filter(move |new| {
+        let was = old.iter().find(|was| was.type_ == new.type_);
+        was.is_none_or(|was| !same(was, new))
+    })
 }
 
 /// What a Node's new condition says that the old one did not.

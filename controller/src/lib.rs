@@ -26,6 +26,7 @@ mod hold;
 mod identify;
 mod observe;
 mod pass;
+mod provider;
 mod publish;
 mod renew;
 mod run;

@@ -17,7 +17,7 @@ use crate::{
     apply::Cluster,
     args::RunArgs,
     event::{self, Events},
-    identify, publish, renew,
+    identify, provider, publish, renew,
     shared::Shared,
     watch,
 };
@@ -41,7 +41,7 @@ pub(crate) enum RunError {
 
 /// Runs until SIGTERM or SIGINT.
 pub(crate) async fn run(args: RunArgs) -> Result<(), RunError> {
-    let RunArgs { kubeconfig, admin_address, log: _, log_format: _ } = args;
+    let RunArgs { kubeconfig, namespace, provider_ca, admin_address, log: _, log_format: _ } = args;
     let mut terminate = signal(SignalKind::terminate()).map_err(|e| RunError::Process("signals", e))?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(|e| RunError::Process("signals", e))?;
     let mut config = config(kubeconfig).await?;
@@ -49,7 +49,8 @@ pub(crate) async fn run(args: RunArgs) -> Result<(), RunError> {
     config.reset_reader_on_write = true;
     info!(version = env!("CARGO_PKG_VERSION"), server = %config.cluster_url, "curfew-controller starts");
     let client = Client::try_from(config).map_err(|e| RunError::Client(Box::new(e)))?;
-    let (shared, cluster) = (Arc::new(Shared::new()), Cluster { client: client.clone() });
+    let namespace = namespace.unwrap_or_else(own_namespace);
+    let (shared, cluster) = (Arc::new(Shared::new()), Cluster::new(client.clone(), namespace));
     let (events, notices) = Events::new();
 
     let ended = tokio::select! {
@@ -61,6 +62,7 @@ pub(crate) async fn run(args: RunArgs) -> Result<(), RunError> {
         ended = task(watch::cluster(Arc::clone(&shared), client.clone())) => (ended, "the look at kube-system"),
         ended = task(identify::run(Arc::clone(&shared), cluster.clone())) => (ended, "identification"),
         ended = task(renew::run(Arc::clone(&shared), cluster.clone())) => (ended, "renewal"),
+        ended = task(provider::run(Arc::clone(&shared), cluster.clone(), events.clone(), provider_ca)) => (ended, "the look at providers"),
         ended = task(publish::run(Arc::clone(&shared), cluster, events)) => (ended, "publication"),
         ended = task(event::send(client, notices)) => (ended, "the event sender"),
         _ = terminate.recv() => return stopped("SIGTERM"),
@@ -78,6 +80,15 @@ async fn task(work: impl Future<Output = ()> + Send + 'static) {
 fn stopped(signal: &str) -> Result<(), RunError> {
     info!(signal, "curfew-controller stops; the machines follow the deadlines they have");
     Ok(())
+}
+
+/// The pod's own, as Kubernetes mounts it.
+fn own_namespace() -> String {
+    let read = std::fs::read_to_string("/var/run/secrets/kubernetes.io/serviceaccount/namespace");
+    read.ok()
+        .map(|text| text.trim().to_owned())
+        .filter(|name| !name.is_empty())
+        .unwrap_or_else(|| "curfew".into())
 }
 
 async fn config(path: Option<PathBuf>) -> Result<Config, RunError> {

@@ -17,7 +17,7 @@ use curfew_provider::{
 use jiff::Timestamp;
 
 use super::{CallError, Endpoint, TransportError, Urgency, gate::Gate, transport::Transport};
-use crate::clock::http_date;
+use crate::clock::{Uptime, http_date};
 
 /// One credential of one provider. Shared: budget and breaker are everyone's.
 pub(crate) struct Account {
@@ -63,6 +63,11 @@ impl Account {
     /// Whether it is the account of this credential at this endpoint.
     pub(crate) fn is_of(&self, endpoint: &Endpoint, token: &Token) -> bool {
         self.transport.endpoint() == endpoint && self.token == *token
+    }
+
+    /// When the provider refused the credential last, whoever asked.
+    pub(crate) fn denied(&self) -> Option<Uptime> {
+        self.gate.denied()
     }
 
     /// Every server that carries `label = value`, page by page. A server may be missing that was there all the
@@ -142,7 +147,7 @@ impl Account {
         let ticket = self.gate.enter(urgency)?;
         match self.transport.send(request).await {
             Ok(answer) => {
-                ticket.answered(&answer);
+                ticket.answered(&answer, self.driver.deleted(&answer, Caller::Another).denies());
                 if let Some(date) = answer.date().and_then(http_date) {
                     *self.date.lock().unwrap_or_else(PoisonError::into_inner) = Some(date);
                 }

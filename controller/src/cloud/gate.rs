@@ -16,10 +16,10 @@ use crate::clock::{Uptime, uptime};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Held {
     /// What is left of the rate limit is kept for more urgent calls.
-    #[error("little is left of the provider's rate limit and is kept for deletions; next in {} s", wait.as_secs() + 1)]
+    #[error("little is left of the provider's rate limit, and it is kept for deletions")]
     Budget { wait: SignedDuration },
     /// The provider failed several times in a row.
-    #[error("the provider has been failing and is left in peace; next in {} s", wait.as_secs() + 1)]
+    #[error("the provider failed several times in a row and is asked again soon")]
     Breaker { wait: SignedDuration },
 }
 
@@ -31,12 +31,18 @@ pub(super) struct Gate(Arc<Mutex<Inner>>);
 struct Inner {
     budget: Budget,
     breaker: Breaker,
+    denied: Option<Uptime>,
 }
 
 impl Gate {
     pub(super) fn enter(&self, urgency: Urgency) -> Result<Ticket, Held> {
         let pass = self.lock().enter(urgency, uptime())?;
         Ok(Ticket { gate: self.clone(), pass, settled: false })
+    }
+
+    /// When the credential was refused last.
+    pub(super) fn denied(&self) -> Option<Uptime> {
+        self.lock().denied
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -66,10 +72,13 @@ pub(super) struct Ticket {
 }
 
 impl Ticket {
-    /// An answer came.
-    pub(super) fn answered(mut self, answer: &Answer) {
+    /// An answer came. `denied`: it faults the credential.
+    pub(super) fn answered(mut self, answer: &Answer, denied: bool) {
         let end = if answer.status() >= 500 { End::Failed } else { End::Answered };
         self.settle(end, Some(answer));
+        if denied {
+            self.gate.lock().denied = Some(uptime());
+        }
     }
 
     /// None came.

@@ -2,15 +2,17 @@
 //!
 //! Filled by the watches ([`crate::watch`]) and by the answers to our own writes. Holds facts and decides nothing.
 
+mod checks;
 mod lease;
 mod node;
 mod provider;
 
 use std::collections::BTreeMap;
 
+pub(crate) use checks::{Checked, Checks, Fault};
 pub(crate) use lease::{FINALIZER, Lease};
 pub(crate) use node::{Full, Node};
-pub(crate) use provider::Provider;
+pub(crate) use provider::{IN_USE, Listed, Provider, References};
 
 /// Everything that decisions are made from.
 #[derive(Clone, Debug, Default)]

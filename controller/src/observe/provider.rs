@@ -1,12 +1,19 @@
 //! A provider's configuration as last read.
 
+use std::{collections::BTreeMap, sync::Arc};
+
+use curfew_provider::{Architecture, Catalogue, ImageId, Server, ServerId};
 use jiff::Timestamp;
 use kube::{Resource, core::DeserializeGuard};
 
 use crate::{
+    clock::Uptime,
+    cloud::Account,
     crd::{ProviderConfig, ProviderConfigStatus},
     terms::Config,
 };
+
+use super::Checks;
 
 /// A `ProviderConfig`, and what is known of the account behind it.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +29,34 @@ pub(crate) struct Provider {
     /// Why the object cannot be read, or kept, now.
     pub(crate) broken: Option<String>,
     pub(crate) status: ProviderConfigStatus,
+    /// The account. Once known it stands, even if its credential vanishes: teardown goes on.
+    pub(crate) account: Option<Arc<Account>>,
+    /// What can be rented there.
+    pub(crate) catalogue: Option<Arc<Catalogue>>,
+    /// The servers of this cluster.
+    pub(crate) servers: Option<Listed>,
+    /// What the names in the configuration mean.
+    pub(crate) references: Option<Arc<References>>,
+    pub(crate) checks: Checks,
+}
+
+/// What the names in a configuration mean at the provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct References {
+    /// The configuration they are of.
+    pub(crate) generation: i64,
+    /// The newest image for each architecture that has one.
+    pub(crate) images: BTreeMap<Architecture, ImageId>,
+    pub(crate) firewalls: Vec<u64>,
+    pub(crate) networks: Vec<u64>,
+}
+
+/// The servers of this cluster, as a provider listed them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Listed {
+    pub(crate) servers: BTreeMap<ServerId, Server>,
+    /// When it was asked for.
+    pub(crate) at: Uptime,
 }
 
 impl Provider {
@@ -50,6 +85,25 @@ impl Provider {
             config,
             broken,
             status,
+            account: known.account,
+            catalogue: known.catalogue,
+            servers: known.servers,
+            references: known.references,
+            checks: known.checks,
         }
     }
+
+    /// What the names in the configuration mean, once that is known of the present one.
+    pub(crate) fn references(&self) -> Option<&References> {
+        self.references.as_deref().filter(|known| known.generation == self.generation)
+    }
+
+    /// Whether its deletion waits for us. No machine is rented before: whoever could take the configuration away
+    /// would take away the means to give the machine back.
+    pub(crate) fn held(&self) -> bool {
+        self.finalizers.iter().any(|finalizer| finalizer == IN_USE)
+    }
 }
+
+/// Holds a configuration while a lease that rents with it has not been released.
+pub(crate) const IN_USE: &str = "curfew.dev/in-use";

@@ -50,13 +50,14 @@ impl Account {
     }
 
     /// What was attached to a server that is gone, if it is still there and serves nobody.
-    pub(crate) async fn residue(
+    pub(crate) async fn attached(
         &self,
         kind: ResidueKind,
         id: u64,
         prices: &Extras,
+        urgency: Urgency,
     ) -> Result<Option<Residue>, CallError> {
-        let answer = self.call(&self.driver.attached(kind, id, &self.token), Urgency::Look).await?;
+        let answer = self.call(&self.driver.attached(kind, id, &self.token), urgency).await?;
         self.driver.residue(&answer, kind, prices).map_err(CallError::Refused)
     }
 }
