@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf, sync::Arc, time::Duration};
 
 use curfew_contract::{Heartbeat, annotation};
 use curfew_sandbox::{
-    api::Api,
+    api::{Api, NAMESPACE},
     cloud::{Caller, Cloud, Entry, Options},
     cluster::Cluster,
     machine::{AGENT, Fleet, Machine, Site, Spec},
@@ -84,6 +84,7 @@ impl World {
     /// Starts a controller.
     pub fn start_controller(&mut self) -> Result<()> {
         let mut command = self.site.programs.controller();
+        command.env("CURFEW_NAMESPACE", NAMESPACE);
         command
             .args(["run", "--admin-address", "off", "--kubeconfig"])
             .arg(self.api.controller_kubeconfig()?);

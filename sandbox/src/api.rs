@@ -4,6 +4,7 @@
 mod node;
 mod objects;
 mod real;
+mod rent;
 pub mod work;
 
 use std::{
@@ -23,6 +24,7 @@ use curfew_controller::crd::CapacityLease;
 pub use node::Joining;
 pub use objects::{Kind, LEASES, NAMESPACES, NODES, PROVIDERS, SECRETS};
 pub use real::{Real, RealError};
+pub use rent::NAMESPACE;
 
 /// One of the two.
 pub enum Api {
@@ -85,24 +87,9 @@ impl Api {
         Ok(())
     }
 
-    /// A `CapacityLease`.
-    pub async fn add_lease(&self, name: &str, spec: &Value) -> Result<(), ApiError> {
-        let object = json!({
-            "apiVersion": "curfew.dev/v1alpha1", "kind": "CapacityLease", "metadata": {"name": name}, "spec": spec,
-        });
-        match self {
-            Self::Loopback(cluster) => drop(cluster.create(LEASES, "", &object)?),
-            Self::Real(real) => real.add_lease(&object).await?,
-        }
-        Ok(())
-    }
-
     /// A Node as it is now; null if there is none.
     pub async fn node(&self, name: &str) -> Result<Value, ApiError> {
-        Ok(match self {
-            Self::Loopback(cluster) => cluster.node(name).unwrap_or_default(),
-            Self::Real(real) => real.node(name).await?,
-        })
+        self.object(NODES, "", name).await
     }
 
     /// The deadline in force: what is written on the Node.
@@ -123,14 +110,8 @@ impl Api {
 
     /// Writes a deadline by hand.
     pub async fn write_deadline(&self, node: &str, deadline: Timestamp) -> Result<(), ApiError> {
-        let text = deadline.to_string();
-        match self {
-            Self::Loopback(cluster) => {
-                drop(cluster.set_annotation(node, annotation::DEADLINE, Some(&text))?);
-            }
-            Self::Real(real) => real.annotate(node, annotation::DEADLINE, &text).await?,
-        }
-        Ok(())
+        let patch = json!({"metadata": {"annotations": {annotation::DEADLINE: deadline.to_string()}}});
+        self.patch(NODES, "", node, &patch).await
     }
 
     /// Whether the server accepts connections and answers nothing, to everyone but this.
@@ -164,11 +145,19 @@ impl Api {
         matches!(self, Self::Loopback(_))
     }
 
-    /// Removes what a stage created from somebody's cluster. The double goes as a whole.
+    /// Removes what a stage created from somebody's cluster, which no controller works on any more. The double goes as a
+    /// whole.
     pub async fn clear(&self, lease: &str, nodes: &[String]) -> Result<(), ApiError> {
-        match self {
-            Self::Loopback(_) => Ok(()),
-            Self::Real(real) => Ok(real.clear(lease, nodes).await?),
+        let Self::Real(real) = self else { return Ok(()) };
+        self.remove(LEASES, "", lease).await?;
+        self.remove(PROVIDERS, "", lease).await?;
+        for secret in [lease.to_owned(), format!("{lease}-machine")] {
+            self.remove(SECRETS, NAMESPACE, &secret).await?;
         }
+        real.clear_work(&format!("sandbox%3D{lease}")).await?;
+        for node in nodes {
+            self.remove(NODES, "", node).await?;
+        }
+        Ok(())
     }
 }

@@ -19,6 +19,7 @@ mod bench;
 mod clock;
 pub mod cloud;
 pub mod cluster;
+pub mod leak;
 pub mod machine;
 mod matrix;
 pub mod process;

@@ -1,5 +1,8 @@
 //! One cloud, one cluster, a controller, machines and a lease that holds them: set up, broken, and watched from outside.
 
+mod gone;
+mod rental;
+mod rented;
 mod setup;
 
 use std::{
@@ -16,13 +19,15 @@ use tempfile::TempDir;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::{
-    api::{Api, ApiError, Shown},
-    cloud::{Caller, Cloud, Entry, Options},
+    api::{Api, ApiError, NAMESPACE, Shown},
+    cloud::{Cloud, Options},
     machine::{Fleet, Machine, MachineError, Site, Spec},
     process::Process,
     programs::Programs,
 };
 
+pub use gone::Gone;
+pub use rental::{CONTROLLER, Credentials, Rental, provider};
 pub use setup::Setup;
 
 /// Why the stage is not what was asked for.
@@ -51,44 +56,6 @@ pub enum StageError {
     },
 }
 
-/// The end of a machine, as the cloud saw it.
-#[derive(Clone, Debug)]
-pub struct Gone {
-    /// When the DELETE was accepted.
-    pub at: Timestamp,
-    /// Whose token it carried.
-    pub by: String,
-    /// The deadline that was in force.
-    pub deadline: Option<Timestamp>,
-}
-
-impl Gone {
-    /// Waits for the end of a server, whose Node has this name. `None`: it still lives.
-    pub async fn wait(
-        cloud: &Cloud,
-        api: &Api,
-        server: u64,
-        node: &str,
-        within: Duration,
-    ) -> Result<Option<Self>, ApiError> {
-        let Some(at) = cloud.wait_gone(server, within).await else { return Ok(None) };
-        let deadline = api.deadline(node).await?;
-        let path = format!("/v1/servers/{server}");
-        let deletes = |entry: &Entry| entry.method == "DELETE" && entry.path == path && entry.status < 300;
-        let by = match cloud.ledger().into_iter().find(deletes).map(|entry| entry.caller) {
-            Some(Caller::Known { holder, .. }) => holder,
-            other => format!("{other:?}"),
-        };
-        Ok(Some(Self { at, by, deadline }))
-    }
-
-    /// Seconds from the deadline in force. Negative: too early.
-    #[must_use]
-    pub fn overshoot(&self) -> Option<f64> {
-        self.deadline.map(|deadline| self.at.duration_since(deadline).as_secs_f64())
-    }
-}
-
 /// The stage.
 pub struct Stage {
     /// The cloud.
@@ -96,7 +63,7 @@ pub struct Stage {
     /// The cluster.
     pub api: Arc<Api>,
     /// The machines.
-    pub machines: Vec<Machine>,
+    pub machines: Vec<Arc<Machine>>,
     /// Name of the lease.
     pub lease: String,
     /// Machines of servers that were created over the API.
@@ -113,9 +80,16 @@ impl Stage {
         if setup.controller {
             stage.start_controller()?;
         }
+        let (check_every, heartbeat) = (Some(setup.check_every), setup.heartbeat);
+        if setup.rents {
+            stage.fleet.configure(|boots| {
+                boots.like = Spec { check_every, heartbeat, ..Spec::fast("", stage.labels()) };
+            });
+            stage.rent_by_lease(&setup).await?;
+            return Ok(stage);
+        }
         for number in 1..=setup.machines {
             let spec = Spec::fast(format!("{}-{number}", stage.lease), stage.labels());
-            let (check_every, heartbeat) = (Some(setup.check_every), setup.heartbeat);
             stage.rent(Spec { check_every, heartbeat, ..spec }).await?;
         }
         stage.hold(&setup).await?;
@@ -147,7 +121,7 @@ impl Stage {
     /// Adds a machine.
     pub async fn rent(&mut self, spec: Spec) -> Result<&Machine, StageError> {
         let machine = Machine::rent(spec, &self.site).await?;
-        Ok(self.machines.push_mut(machine))
+        Ok(self.machines.push_mut(Arc::new(machine)))
     }
 
     /// Labels by which the lease finds its Nodes.
@@ -171,6 +145,7 @@ impl Stage {
         let mut controller = self.controller.lock().unwrap_or_else(PoisonError::into_inner);
         if controller.is_none() {
             let mut command = self.site.programs.controller();
+            command.env("CURFEW_NAMESPACE", NAMESPACE);
             command
                 .args(["run", "--admin-address", "off", "--kubeconfig"])
                 .arg(self.api.controller_kubeconfig()?);
@@ -235,18 +210,18 @@ impl Stage {
         };
         timeout(ARMS_WITHIN, first).await.unwrap_or_else(|_| {
             let what = format!("a deadline on {}", machine.name);
-            Err(StageError::Missed {
-                what,
-                within: ARMS_WITHIN,
-                status: String::new(),
-                reason: String::new(),
-            })
+            Err(missed(what, ARMS_WITHIN))
         })
     }
 
     /// Waits for the end of a machine.
     pub async fn gone(&self, machine: &Machine, within: Duration) -> Result<Option<Gone>, StageError> {
-        Ok(Gone::wait(&self.cloud, &self.api, machine.id, &machine.name, within).await?)
+        let mut gone = Gone::wait(&self.cloud, &self.api, machine.id, &machine.name, within).await?;
+        if let Some(gone) = gone.as_mut().filter(|gone| gone.deadline.is_none()) {
+            // Its Node was deleted after it: the last deadline was the lease's end.
+            gone.deadline = self.api.expiry(&self.lease).await?;
+        }
+        Ok(gone)
     }
 
     /// Waits for a moment of the wall clock.
@@ -270,9 +245,16 @@ impl Stage {
 
     /// Removes what was created in somebody's cluster.
     pub async fn clear(&self) -> Result<(), StageError> {
+        if matches!(&*self.api, Api::Real(_)) {
+            self.kill_controller();
+        }
         let nodes: Vec<String> = self.machines.iter().map(|machine| machine.name.clone()).collect();
         Ok(self.api.clear(&self.lease, &nodes).await?)
     }
+}
+
+fn missed(what: String, within: Duration) -> StageError {
+    StageError::Missed { what, within, status: String::new(), reason: String::new() }
 }
 
 const ARMS_WITHIN: Duration = Duration::from_mins(1);

@@ -1,7 +1,7 @@
 //! Objects of any kind, on either server, as an administrator has them.
 
 use hyper::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Api, ApiError};
 
@@ -25,7 +25,7 @@ impl Api {
         match self {
             Self::Loopback(cluster) => drop(cluster.create(kind, namespace, object)?),
             Self::Real(real) => {
-                real.ask(Method::POST, &path(kind, namespace, ""), JSON, object).await?;
+                real.create_served(&path(kind, namespace, ""), object).await?;
             }
         }
         Ok(())
@@ -83,6 +83,19 @@ impl Api {
         }
         Ok(())
     }
+
+    /// Removes an object, if it is there, with its finalizers: nobody is left who would act upon them.
+    pub(super) async fn remove(&self, kind: Kind, namespace: &str, name: &str) -> Result<(), ApiError> {
+        if self.object(kind, namespace, name).await?.is_null() {
+            return Ok(());
+        }
+        self.patch(kind, namespace, name, &json!({"metadata": {"finalizers": null}})).await?;
+        // One that was on its way out is gone with its last finalizer.
+        if self.object(kind, namespace, name).await?.is_null() {
+            return Ok(());
+        }
+        self.delete(kind, namespace, name).await
+    }
 }
 
 fn path((group, version, plural): Kind, namespace: &str, name: &str) -> String {
@@ -94,5 +107,3 @@ fn path((group, version, plural): Kind, namespace: &str, name: &str) -> String {
 fn storage((group, _, plural): Kind) -> String {
     if group.is_empty() { plural.to_owned() } else { format!("{plural}.{group}") }
 }
-
-const JSON: &str = "application/json";

@@ -10,7 +10,6 @@ use std::{
     collections::BTreeMap,
     fs, io,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 use k8s_openapi::{
@@ -18,13 +17,11 @@ use k8s_openapi::{
 };
 use kube::{
     Api, Client, Config, Resource,
-    api::{DeleteParams, Patch, PatchParams, PostParams},
+    api::{Patch, PatchParams, PostParams},
     config::{KubeConfigOptions, Kubeconfig, KubeconfigError},
 };
-use serde_json::{Value, json};
-use tokio::time::sleep;
+use serde_json::json;
 
-use curfew_controller::crd::CapacityLease;
 use relay::Relay;
 
 /// The server, and the relay in front of it.
@@ -128,47 +125,7 @@ impl Real {
         Ok(())
     }
 
-    pub(super) async fn add_lease(&self, object: &Value) -> Result<(), RealError> {
-        let lease: CapacityLease = serde_json::from_value(object.clone()).map_err(io::Error::from)?;
-        let mut tries = 0;
-        loop {
-            match self.leases().create(&PostParams::default(), &lease).await {
-                // A new kind is served a moment after its definition is there.
-                Err(kube::Error::Api(refused)) if refused.code == NOT_FOUND && tries < 50 => tries += 1,
-                created => return created.map(drop).map_err(|error| Box::new(error).into()),
-            }
-            sleep(Duration::from_millis(200)).await;
-        }
-    }
-
-    pub(super) async fn node(&self, name: &str) -> Result<Value, RealError> {
-        let node = self.nodes().get_opt(name).await.map_err(Box::new)?;
-        Ok(serde_json::to_value(node).map_err(io::Error::from)?)
-    }
-
-    pub(super) async fn annotate(&self, node: &str, key: &str, value: &str) -> Result<(), RealError> {
-        let patch = Patch::Merge(json!({"metadata": {"annotations": {key: value}}}));
-        self.nodes().patch_metadata(node, &PatchParams::default(), &patch).await.map_err(Box::new)?;
-        Ok(())
-    }
-
-    pub(super) async fn clear(&self, lease: &str, nodes: &[String]) -> Result<(), RealError> {
-        let gone = DeleteParams::default();
-        let release = Patch::Merge(json!({"metadata": {"finalizers": null}}));
-        drop(self.leases().patch_metadata(lease, &PatchParams::default(), &release).await);
-        drop(self.leases().delete(lease, &gone).await.map_err(Box::new)?);
-        self.clear_work(&format!("sandbox%3D{lease}")).await?;
-        for node in nodes {
-            drop(self.nodes().delete(node, &gone).await.map_err(Box::new)?);
-        }
-        Ok(())
-    }
-
     fn nodes(&self) -> Api<Node> {
-        Api::all(self.client.clone())
-    }
-
-    fn leases(&self) -> Api<CapacityLease> {
         Api::all(self.client.clone())
     }
 }

@@ -74,6 +74,7 @@ pub struct Fleet {
 #[derive(Default)]
 struct Shared {
     boots: Mutex<Boots>,
+    created: Mutex<Vec<Server>>,
     machines: Mutex<BTreeMap<u64, Arc<Machine>>>,
 }
 
@@ -82,9 +83,13 @@ impl Fleet {
     #[must_use]
     pub fn attend(site: Site) -> Self {
         let (created, servers) = mpsc::unbounded_channel();
-        // Nobody is left to boot it once the fleet is gone.
-        site.cloud.on_created(move |server| drop(created.send(server)));
         let shared = Arc::new(Shared::default());
+        let books = Arc::clone(&shared);
+        site.cloud.on_created(move |server| {
+            lock(&books.created).push(server.clone());
+            // Nobody is left to boot it once the fleet is gone.
+            drop(created.send(server));
+        });
         let booting = tokio::spawn(boot_all(servers, Arc::clone(&shared), site));
         Self { shared, booting }
     }
@@ -98,6 +103,12 @@ impl Fleet {
     #[must_use]
     pub fn machines(&self) -> Vec<Arc<Machine>> {
         lock(&self.shared.machines).values().cloned().collect()
+    }
+
+    /// Every server that was ever created, as it was then.
+    #[must_use]
+    pub fn created(&self) -> Vec<Server> {
+        lock(&self.shared.created).clone()
     }
 
     /// The machine of a server, once it has booted.

@@ -27,8 +27,10 @@ pub struct Setup {
     pub check_every: Duration,
     /// Between two heartbeats of each machine.
     pub heartbeat: Duration,
-    /// What the machines are called.
+    /// What the lease is called, and with a number the machines.
     pub name: String,
+    /// Whether the lease rents its machines, or finds them rented.
+    pub rents: bool,
 }
 
 impl Setup {
@@ -48,6 +50,7 @@ impl Setup {
             check_every,
             heartbeat,
             name,
+            rents: false,
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use hyper::{Method, Request, header::CONTENT_TYPE};
 use serde_json::{Value, json};
-use std::io;
+use std::{io, time::Duration};
+use tokio::time::sleep;
 
 use super::{CONFLICT, Real, RealError};
 use crate::api::work::NAMESPACE;
@@ -19,6 +20,17 @@ impl Real {
             Err(error) if error.code() == Some(CONFLICT) => Ok(()),
             created => created.map(drop),
         }
+    }
+
+    /// Creates an object of a kind that is perhaps about to be served: that comes a moment after its definition.
+    pub(in crate::api) async fn create_served(&self, path: &str, object: &Value) -> Result<(), RealError> {
+        for _ in 0..SERVED_WITHIN {
+            match self.ask(Method::POST, path, "application/json", object).await {
+                Err(error) if error.is_missing() => sleep(Duration::from_millis(200)).await,
+                created => return created.map(drop),
+            }
+        }
+        self.ask(Method::POST, path, "application/json", object).await.map(drop)
     }
 
     /// An object; null if there is none.
@@ -49,7 +61,7 @@ impl Real {
     }
 
     /// Removes the work of a stage, at once.
-    pub(super) async fn clear_work(&self, label: &str) -> Result<(), RealError> {
+    pub(in crate::api) async fn clear_work(&self, label: &str) -> Result<(), RealError> {
         for (api, plural) in [("/api/v1".to_owned(), "pods"), (self.policy().await?, "poddisruptionbudgets")]
         {
             let selected = format!("{}?labelSelector={label}", path(&api, plural, ""));
@@ -82,3 +94,6 @@ impl Real {
 fn path(api: &str, plural: &str, name: &str) -> String {
     format!("{api}/namespaces/{NAMESPACE}/{plural}/{name}").trim_end_matches('/').to_owned()
 }
+
+/// Tries, a fifth of a second apart.
+const SERVED_WITHIN: u32 = 50;
