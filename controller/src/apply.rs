@@ -2,6 +2,7 @@
 
 mod provider;
 mod secret;
+mod sweep;
 
 use std::{error::Error, sync::Arc, time::Duration};
 

@@ -19,7 +19,7 @@ use crate::{
     event::{self, Events},
     identify, provider, publish, renew,
     shared::Shared,
-    watch,
+    sweep, watch,
 };
 
 /// Why the controller cannot run.
@@ -63,6 +63,7 @@ pub(crate) async fn run(args: RunArgs) -> Result<(), RunError> {
         ended = task(identify::run(Arc::clone(&shared), cluster.clone())) => (ended, "identification"),
         ended = task(renew::run(Arc::clone(&shared), cluster.clone())) => (ended, "renewal"),
         ended = task(provider::run(Arc::clone(&shared), cluster.clone(), events.clone(), provider_ca)) => (ended, "the look at providers"),
+        ended = task(sweep::run(Arc::clone(&shared), cluster.clone(), events.clone())) => (ended, "the sweep"),
         ended = task(publish::run(Arc::clone(&shared), cluster, events)) => (ended, "publication"),
         ended = task(event::send(client, notices)) => (ended, "the event sender"),
         _ = terminate.recv() => return stopped("SIGTERM"),

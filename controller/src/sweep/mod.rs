@@ -12,9 +12,13 @@ mod doubt;
 mod ending;
 #[cfg(test)]
 mod fixture;
+mod found;
+mod nodes;
 mod outside;
 mod plan;
 mod report;
+mod run;
 
 pub(crate) use args::SweepArgs;
 pub(crate) use outside::outside;
+pub(crate) use run::run;
