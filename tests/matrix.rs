@@ -54,6 +54,11 @@ fn a_machine_whose_lease_ends_is_gone() {
 }
 
 #[test]
+fn a_machine_that_a_lease_rented_is_given_back_at_its_end() {
+    holds(Scenario::F0Rent);
+}
+
+#[test]
 fn a_machine_whose_controller_is_dead_is_gone_at_its_last_deadline() {
     holds(Scenario::F1);
 }
@@ -64,6 +69,11 @@ fn work_is_moved_before_a_machine_whose_controller_is_dead_is_gone() {
 }
 
 #[test]
+fn a_machine_with_neither_agent_nor_backstop_is_gone_at_its_leases_end() {
+    holds(Scenario::F2);
+}
+
+#[test]
 fn a_dead_agent_is_shown_while_there_is_time() {
     holds(Scenario::F2Seen);
 }
@@ -71,6 +81,11 @@ fn a_dead_agent_is_shown_while_there_is_time() {
 #[test]
 fn a_machine_whose_controller_and_agent_are_dead_is_gone() {
     holds(Scenario::F3);
+}
+
+#[test]
+fn a_machine_whose_token_can_no_longer_delete_is_gone_at_its_leases_end() {
+    holds(Scenario::F4);
 }
 
 #[test]

@@ -14,7 +14,9 @@ mod identity;
 mod leaks;
 mod life_of_a_node;
 mod notify;
+mod provider_config;
 mod ready;
+mod rent;
 mod secrets;
 mod units;
 mod wire;
@@ -35,7 +37,9 @@ fn main() -> ExitCode {
         leaks::PROMISES,
         life_of_a_node::PROMISES,
         notify::PROMISES,
+        provider_config::PROMISES,
         ready::PROMISES,
+        rent::PROMISES,
         secrets::PROMISES,
         units::PROMISES,
         wire::PROMISES,

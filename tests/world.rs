@@ -1,5 +1,7 @@
 //! A cloud, a cluster and machines, with or without a controller.
 
+mod rented;
+
 use std::{fs, path::PathBuf, sync::Arc, time::Duration};
 
 use curfew_contract::{Heartbeat, annotation};
@@ -17,6 +19,8 @@ use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
 
 use crate::{run::keep_log, told};
+
+pub use rented::PROVIDER;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
@@ -198,12 +202,22 @@ impl World {
 
     /// Waits until there is something.
     pub async fn becomes<T>(&self, what: &str, look: impl Fn() -> Option<T>) -> Result<T> {
+        self.becomes_within(PATIENCE, what, look).await
+    }
+
+    /// The same, where it takes longer.
+    pub async fn becomes_within<T>(
+        &self,
+        patience: Duration,
+        what: &str,
+        look: impl Fn() -> Option<T>,
+    ) -> Result<T> {
         let begun = Instant::now();
         loop {
             if let Some(found) = look() {
                 return Ok(found);
             }
-            if begun.elapsed() > PATIENCE {
+            if begun.elapsed() > patience {
                 let beats: Vec<_> = self.machines.iter().map(|machine| self.beat(machine)).collect();
                 return Err(format!("{what} did not come; the heartbeats are {beats:?}").into());
             }
@@ -278,8 +292,10 @@ impl World {
 impl Drop for World {
     fn drop(&mut self) {
         let controller = self.controller_log();
-        let logs = self.machines.iter().map(|machine| format!("-- {}\n{}", machine.name, machine.log()));
-        keep_log(&format!("-- controller\n{controller}{}", logs.collect::<String>()));
+        let log = |machine: &Machine| format!("-- {}\n{}", machine.name, machine.log());
+        let rented: String = self.fleet.machines().iter().map(|machine| log(machine)).collect();
+        let logs: String = self.machines.iter().map(log).collect();
+        keep_log(&format!("-- controller\n{controller}{logs}{rented}"));
     }
 }
 

@@ -11,6 +11,7 @@ use k8s_openapi::api::core::v1 as core;
 use kube::{
     Api, Client,
     api::{Patch, PatchParams},
+    core::DeserializeGuard,
 };
 use serde_json::{Value, json};
 
@@ -144,6 +145,16 @@ impl Cluster {
         let meta = within("read the CapacityLease again", leases.get_metadata(name)).await?.metadata;
         let same = meta.uid.as_deref() == Some(uid) && meta.generation == Some(generation);
         Ok(same && meta.deletion_timestamp.is_none())
+    }
+
+    /// The lease as the API server has it, never as the cache does. `None`: it is gone.
+    pub(crate) async fn lease(&self, name: &str) -> Result<Option<Lease>, Failure> {
+        let leases: Api<DeserializeGuard<CapacityLease>> = Api::all(self.client.clone());
+        match within("read the CapacityLease again", leases.get(name)).await {
+            Ok(lease) => Ok(Some(Lease::read(lease, None))),
+            Err(failure) if failure.is_gone() => Ok(None),
+            Err(failure) => Err(failure),
+        }
     }
 
     fn leases(&self) -> Api<CapacityLease> {

@@ -19,7 +19,11 @@ use crate::{
     crd::{CapacityLeaseStatus, Phase, ProviderConfigStatus},
     observe::{Lease, Node, Provider},
     provider::{CAN_DELETE, CATALOGUE, READY, SWEEP},
-    status::{ACCEPTED, DEADLINES_WRITTEN, NODE_CONFLICT, NODES_SKIPPED, WRITE_FAILED},
+    rent::Reason,
+    status::{
+        ACCEPTED, DEADLINES_WRITTEN, EXPIRY_CLAMPED, INSTANCES_READY, NODE_CONFLICT, NODES_SKIPPED,
+        WRITE_FAILED,
+    },
 };
 
 /// One event.
@@ -93,6 +97,8 @@ pub(crate) fn of_lease(lease: &Lease, new: &CapacityLeaseStatus) -> Vec<Notice> 
             DEADLINES_WRITTEN if why == WRITE_FAILED => say(true, "DeadlineWriteFailed", why, note),
             NODE_CONFLICT if holds => say(true, "NodeConflict", why, note),
             NODES_SKIPPED if holds => say(true, "ControlPlaneSkipped", why, note),
+            INSTANCES_READY if holds => say(false, "InstancesReady", why, note),
+            EXPIRY_CLAMPED if holds => say(true, "ExpiryClamped", why, note),
             curfew_contract::annotation::WATCHDOG_ARMED if holds => say(false, "Armed", why, note),
             curfew_contract::annotation::WATCHDOG_ARMED if why != "NoNodes" => {
                 say(true, "Unarmed", why, note);
@@ -101,8 +107,25 @@ pub(crate) fn of_lease(lease: &Lease, new: &CapacityLeaseStatus) -> Vec<Notice> 
         }
     }
     if new.phase == Some(Phase::Expired) && old.phase != new.phase {
-        let fate = if lease.keeps() { "are told to stay" } else { "follow their last deadline" };
+        let fate = match (lease.keeps(), lease.rents()) {
+            (true, _) => "are told to stay",
+            (_, true) => "are deleted",
+            (false, false) => "follow their last deadline",
+        };
         say(false, "Expired", "Expire", &format!("the lease has ended; its machines {fate}"));
+    }
+    for instance in &new.instances {
+        let was = old.instances.iter().find(|was| was.slot == instance.slot);
+        let (slot, name) = (format!("Slot{}", instance.slot), instance.name.as_deref().unwrap_or_default());
+        let id = instance.provider_id.as_deref().unwrap_or_default();
+        if !id.is_empty() && was.is_none_or(|was| was.provider_id.is_none()) {
+            say(false, "MachineRented", &slot, &format!("{name} is {id}"));
+        }
+        let lost = instance.releasing.as_deref().filter(|reason| Reason::is_loss(reason));
+        if let Some(reason) = lost.filter(|_| was.is_none_or(|was| was.releasing.is_none())) {
+            let why = instance.last_error.as_deref().unwrap_or_default();
+            say(true, "MachineLost", &slot, &format!("{name} {id}: {reason}, and it is not replaced; {why}"));
+        }
     }
     if new.released_at.is_some() && old.released_at.is_none() {
         say(false, "Released", "Release", "the lease is over and holds no machine any more");

@@ -50,7 +50,7 @@ pub(crate) fn node(name: &str, annotations: &[(&str, &str)]) -> Node {
         "annotations": annotations.iter().copied().collect::<std::collections::BTreeMap<_, _>>()
     }))
     .unwrap();
-    let full = Full { provider_id: Some(format!("hcloud://{name}")), condition: None };
+    let full = Full { provider_id: Some(format!("hcloud://{name}")), ..Full::default() };
     Node { full: Some(full), ..Node::read(meta, None, reading(0).up, true) }
 }
 

@@ -29,6 +29,7 @@ mod pass;
 mod provider;
 mod publish;
 mod renew;
+mod rent;
 mod run;
 mod shared;
 mod status;

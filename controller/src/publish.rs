@@ -14,6 +14,7 @@ use crate::{
     event::{self, Events},
     observe::{Lease, Node, World},
     pass::{Plan, drive},
+    rent,
     shared::Shared,
     status::{self, Difference},
 };
@@ -76,15 +77,21 @@ fn plan(world: &World, reading: Reading) -> Plan<Publication> {
 }
 
 /// Whether our finalizer must be set or taken off. A deletion never waits longer than the last deadline could
-/// have lasted: by then there is nothing left to take back. That of a lease that rents is not decided here.
+/// have lasted: by then there is nothing left to take back. That of a lease that rents waits until its machines are gone,
+/// for ever: without it nobody would know of them but the sweepers.
 fn finalizer(lease: &Lease, world: &World, now: Timestamp) -> Option<bool> {
-    if lease.rents() {
-        return None;
-    }
-    let (finalized, keeps) = (lease.finalized(), lease.keeps() && lease.status.released_at.is_none());
+    let finalized = lease.finalized();
+    let rents = || {
+        lease.status.accepted_at.is_some()
+            || rent::verdict(lease, world).is_some_and(|verdict| verdict.is_ok())
+    };
+    let keeps = lease.status.released_at.is_none() && (lease.keeps() || (lease.rents() && rents()));
     let Some(asked) = lease.deleting else {
         return (finalized != keeps && lease.broken.is_none()).then_some(keeps);
     };
+    if lease.rents() {
+        return (finalized && status::let_go(lease, world, now)).then_some(false);
+    }
     let watchdog = world.watchdog(lease);
     let longest = watchdog.renew_interval() + watchdog.slack();
     let done = !keeps || now.duration_since(asked) > longest || status::let_go(lease, world, now);
@@ -132,9 +139,11 @@ fn report(shared: &Shared, events: &Events, done: &Publication, result: Result<(
             for notice in event::of_lease(lease, status) {
                 events.publish(notice);
             }
-            shared.with(|world, reading| {
-                if let Some(known) = world.leases.get_mut(&lease.name) {
+            shared.change(|world, reading| {
+                if let Some(known) = world.leases.get_mut(&lease.name).filter(|known| known.uid == lease.uid)
+                {
                     known.written = Some(reading.up);
+                    rent::attempted(known, &lease.status.instances, &status.instances);
                 }
             });
         }

@@ -17,7 +17,7 @@ use crate::{
     apply::Cluster,
     args::RunArgs,
     event::{self, Events},
-    identify, provider, publish, renew,
+    identify, provider, publish, renew, rent,
     shared::Shared,
     sweep, watch,
 };
@@ -63,6 +63,7 @@ pub(crate) async fn run(args: RunArgs) -> Result<(), RunError> {
         ended = task(identify::run(Arc::clone(&shared), cluster.clone())) => (ended, "identification"),
         ended = task(renew::run(Arc::clone(&shared), cluster.clone())) => (ended, "renewal"),
         ended = task(provider::run(Arc::clone(&shared), cluster.clone(), events.clone(), provider_ca)) => (ended, "the look at providers"),
+        ended = task(rent::run(Arc::clone(&shared), cluster.clone())) => (ended, "renting"),
         ended = task(sweep::run(Arc::clone(&shared), cluster.clone(), events.clone())) => (ended, "the sweep"),
         ended = task(publish::run(Arc::clone(&shared), cluster, events)) => (ended, "publication"),
         ended = task(event::send(client, notices)) => (ended, "the event sender"),

@@ -14,12 +14,13 @@ use std::{
 };
 
 use jiff::Timestamp;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::CustomResourceExt;
 use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, Error as ClusterError, Identity, NodeForm, Options};
 use curfew_contract::annotation;
-use curfew_controller::crd::CapacityLease;
+use curfew_controller::crd::{CapacityLease, ProviderConfig};
 
 pub use node::Joining;
 pub use objects::{Kind, LEASES, NAMESPACES, NODES, PROVIDERS, SECRETS};
@@ -55,21 +56,24 @@ pub struct Shown {
 }
 
 impl Api {
-    /// A loopback cluster that knows `CapacityLease`s, with its files below `dir`.
+    /// A loopback cluster that knows our kinds, with its files below `dir`.
     pub async fn loopback(dir: &Path) -> Result<Self, ApiError> {
         Ok(Self::Loopback(Arc::new(Self::cluster(Options::new(dir)).await?)))
     }
 
-    /// A cluster started with `options` that knows `CapacityLease`s besides.
+    /// A cluster started with `options` that knows our kinds besides.
     pub async fn cluster(mut options: Options) -> Result<Cluster, ClusterError> {
-        options.definitions.push(serde_json::to_value(CapacityLease::crd()).unwrap_or_default());
+        let ours = definitions().map(|definition| serde_json::to_value(definition).unwrap_or_default());
+        options.definitions.extend(ours);
         Cluster::start(options).await
     }
 
-    /// The API server of `kubeconfig`, in which the CRD is applied.
+    /// The API server of `kubeconfig`, in which our definitions are applied.
     pub async fn real(kubeconfig: &Path, dir: &Path) -> Result<Self, ApiError> {
         let real = Real::connect(kubeconfig, dir).await?;
-        real.apply_definition(&CapacityLease::crd()).await?;
+        for definition in definitions() {
+            real.apply_definition(&definition).await?;
+        }
         Ok(Self::Real(Box::new(real)))
     }
 
@@ -160,4 +164,8 @@ impl Api {
         }
         Ok(())
     }
+}
+
+fn definitions() -> [CustomResourceDefinition; 2] {
+    [CapacityLease::crd(), ProviderConfig::crd()]
 }

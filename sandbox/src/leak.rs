@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use crate::cloud::{Entry, Server};
+use crate::cloud::{Created, Entry, Server};
 
 /// Something wrong in the books.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,12 +24,12 @@ impl fmt::Display for Leak {
 
 /// What is wrong, given every server that was ever created, those that are there now, and every call.
 #[must_use]
-pub fn leaks(created: &[Server], present: &[Server], ledger: &[Entry]) -> Vec<Leak> {
+pub fn leaks(created: &[Created], present: &[Server], ledger: &[Entry]) -> Vec<Leak> {
     let mut deletions: BTreeMap<&str, usize> = BTreeMap::new();
     for entry in ledger.iter().filter(|entry| entry.method == "DELETE" && entry.status < 300) {
         *deletions.entry(entry.path.as_str()).or_default() += 1;
     }
-    let leak = |server: &Server| {
+    let leak = |server: &Created| {
         let (name, id) = (server.name.clone(), server.id);
         if present.iter().any(|present| present.id == id) {
             return Some(Leak::Left(name, id));
@@ -45,7 +45,7 @@ pub fn leaks(created: &[Server], present: &[Server], ledger: &[Entry]) -> Vec<Le
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cloud::{Caller, Cloud, Options, ServerSpec};
+    use crate::cloud::{Caller, Cloud, Labels, Options, ServerSpec};
     use jiff::Timestamp;
 
     fn deletion(id: u64, status: u16) -> Entry {
@@ -66,10 +66,11 @@ mod tests {
     async fn a_server_is_given_back_by_exactly_one_accepted_deletion() {
         let cloud = Cloud::start(Options::default()).await.unwrap();
         let id = cloud.add_server(ServerSpec::new("m-1", &[]));
-        let created = cloud.servers();
+        let present = cloud.servers();
+        let created = [Created { id, name: "m-1".into(), labels: Labels::new(), user_data: None }];
         let (once, refused) = (deletion(id, 200), deletion(id, 404));
-        assert_eq!(leaks(&created, &created, &[]), [Leak::Left("m-1".into(), id)]);
-        assert_eq!(leaks(&created, &created, &[once.clone()]), [Leak::Left("m-1".into(), id)]);
+        assert_eq!(leaks(&created, &present, &[]), [Leak::Left("m-1".into(), id)]);
+        assert_eq!(leaks(&created, &present, &[once.clone()]), [Leak::Left("m-1".into(), id)]);
         assert_eq!(leaks(&created, &[], &[once.clone(), refused.clone()]), []);
         assert_eq!(leaks(&created, &[], &[refused]), [Leak::Deleted("m-1".into(), id, 0)]);
         assert_eq!(leaks(&created, &[], &[once.clone(), once]), [Leak::Deleted("m-1".into(), id, 2)]);

@@ -50,7 +50,7 @@ fn heading(real: bool) -> String {
     };
     format!(
         "Each row: a cloud, a cluster, a real controller, a real agent; something is broken; the cloud's ledger tells.\n\
-         {identity}{:8} {:9} {:>12} {:>8}  {:8} WHAT FAILS",
+         {identity}{:8} {:10} {:>12} {:>8}  {:8} WHAT FAILS",
         "ROW", "ENFORCED", "OVERSHOOT", "BOUND", "",
     )
 }
@@ -66,5 +66,7 @@ fn line(scenario: Scenario, row: &Row) -> String {
     let (name, bound, broken) = (scenario.name(), row.bound_seconds, scenario.broken());
     let moved = row.work_moved_seconds.map(|seconds| format!(" (work moved at {seconds:+.3} s)"));
     let moved = moved.unwrap_or_default();
-    format!("{name:8} {by:9} {overshoot:>12} {bound:>6} s  {held:8} {broken}{moved}")
+    let joined = row.join_seconds.iter().map(|seconds| format!(" (joined in {seconds:.1} s)"));
+    let joined = joined.collect::<String>();
+    format!("{name:8} {by:10} {overshoot:>12} {bound:>6} s  {held:8} {broken}{moved}{joined}")
 }

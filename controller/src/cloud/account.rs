@@ -171,3 +171,6 @@ impl fmt::Debug for Account {
 const MOST_PAGES: u32 = 400;
 /// The largest id there can be, 2^53-1.
 const NEVER_ISSUED: u64 = (1 << 53) - 1;
+
+#[cfg(test)]
+mod tests;

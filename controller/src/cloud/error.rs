@@ -26,7 +26,7 @@ pub(crate) enum CallError {
 
 impl CallError {
     /// An answer that cannot be meant: it decides nothing.
-    pub(crate) const NO_SENSE: Self = Self::Refused(Outcome::Retry { after: None });
+    pub(super) const NO_SENSE: Self = Self::Refused(Outcome::Retry { after: None });
 
     /// The credential is at fault: time alone will not help, a person must.
     pub(crate) const fn denies(&self) -> bool {

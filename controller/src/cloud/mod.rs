@@ -12,12 +12,15 @@ mod breaker;
 mod budget;
 mod error;
 mod gate;
+#[cfg(test)]
+mod testing;
 mod transport;
 
 pub(crate) use account::Account;
-pub(crate) use error::{CallError, TransportError};
+pub(crate) use error::CallError;
+use error::TransportError;
 pub(crate) use gate::Held;
-pub(crate) use transport::{Endpoint, EndpointError, Plain};
+pub(crate) use transport::{Endpoint, Plain};
 
 /// How much a call matters: who goes first when little is left of the rate limit, or when the provider is failing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -210,3 +210,6 @@ const IDLE: Duration = Duration::from_secs(15);
 /// 400 KiB. An answer that is refused for its size shows no server, and what is not shown is not deleted: too large
 /// a bound costs memory, too small a one costs money.
 const BODY_LIMIT: usize = 8 << 20;
+
+#[cfg(test)]
+mod tests;

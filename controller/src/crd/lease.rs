@@ -83,7 +83,7 @@ pub struct AdoptSpec {
 
     /// What becomes of the machines when the lease ends or is deleted. `Expire`: nothing more is written, each
     /// follows its last deadline and is gone. `Keep`: the deadline is taken back and the machines stay (and cost);
-    /// until then it rolls past the lease's end, since at the end it must still be ahead.
+    /// until then it rolls past the lease's end, since at the end it must still be ahead. Without it: `Expire`.
     #[serde(default)]
     pub on_release: OnRelease,
 }

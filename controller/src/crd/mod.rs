@@ -12,6 +12,11 @@ mod rent;
 mod status;
 mod watchdog;
 
+use std::collections::BTreeMap;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceDefinition, JSONSchemaProps, JSONSchemaPropsOrArray,
+};
 use kube::CustomResourceExt;
 use schemars::Schema;
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
@@ -26,15 +31,34 @@ pub use rent::{Architecture, CpuType, ProviderRef, RentSpec, RequirementsSpec, S
 pub use status::{CapacityLeaseStatus, Cost, NodeStatus, Phase, Rejected, Residue, Selection};
 pub use watchdog::WatchdogSpec;
 
-/// Both `CustomResourceDefinition`s as YAML, as `deploy/crd.yaml` holds them.
+/// Both `CustomResourceDefinition`s.
+#[must_use]
+pub fn definitions() -> [CustomResourceDefinition; 2] {
+    let mut definitions = [CapacityLease::crd(), ProviderConfig::crd()];
+    let versions = definitions.iter_mut().flat_map(|definition| &mut definition.spec.versions);
+    for schema in versions.filter_map(|version| version.schema.as_mut()?.open_api_v3_schema.as_mut()) {
+        unfold(schema);
+    }
+    definitions
+}
+
+/// Both as YAML, as `deploy/crd.yaml` holds them.
 ///
 /// # Errors
 ///
 /// If one cannot be written as YAML.
 pub fn print() -> Result<String, serde_saphyr::ser_error::Error> {
-    let definitions = [CapacityLease::crd(), ProviderConfig::crd()];
-    let documents: Vec<_> = definitions.iter().map(serde_saphyr::to_string).collect::<Result<_, _>>()?;
+    let documents = definitions().iter().map(serde_saphyr::to_string).collect::<Result<Vec<_>, _>>()?;
     Ok(format!("# Printed by: curfew-controller crd\n{}", documents.join("---\n")))
+}
+
+/// Descriptions without the line breaks of this source, for `kubectl explain` to break as its window is wide.
+fn unfold(schema: &mut JSONSchemaProps) {
+    schema.description = schema.description.take().map(|text| text.replace('\n', " "));
+    if let Some(JSONSchemaPropsOrArray::Schema(items)) = &mut schema.items {
+        unfold(items);
+    }
+    schema.properties.iter_mut().flat_map(BTreeMap::values_mut).for_each(unfold);
 }
 
 /// What `curfew_contract::duration` reads and `format: duration` of the API server takes too (it would also take

@@ -56,7 +56,7 @@ pub struct ProviderConfigSpec {
 /// An account at Hetzner Cloud. Names are those of the project that the credential belongs to.
 #[derive(KubeSchema, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = Rule::new("self.publicIPv4 || self.publicIPv6 || (has(self.networks) && self.networks.size() > 0)").message("a machine without publicIPv4 and publicIPv6 needs one of networks, or it can neither join nor delete itself"))]
+#[x_kube(validation = Rule::new("self.publicIPv4 || self.publicIPv6 || (has(self.networks) && size(self.networks) > 0)").message("a machine without publicIPv4 and publicIPv6 needs one of networks, or it can neither join nor delete itself"))]
 pub struct HetznerSpec {
     /// The controller's credential: a token that may read and write.
     pub credentials_secret_ref: TokenRef,
@@ -84,11 +84,11 @@ pub struct HetznerSpec {
     #[schemars(length(max = 3), inner(length(min = 1, max = 128)))]
     pub networks: Vec<String>,
 
-    /// Whether machines have a public IPv4 address. It costs extra.
+    /// Whether machines have a public IPv4 address. It costs extra. Without it: yes.
     #[serde(rename = "publicIPv4", default = "yes")]
     pub public_ipv4: bool,
 
-    /// Whether machines have a public IPv6 network.
+    /// Whether machines have a public IPv6 network. Without it: yes.
     #[serde(rename = "publicIPv6", default = "yes")]
     pub public_ipv6: bool,
 }
@@ -96,7 +96,7 @@ pub struct HetznerSpec {
 /// Exactly one of the three.
 #[derive(KubeSchema, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = Rule::new("[has(self.name), has(self.id), has(self.selector)].filter(set, set).size() == 1").message("exactly one of name, id and selector must be set"))]
+#[x_kube(validation = Rule::new("(has(self.name) ? 1 : 0) + (has(self.id) ? 1 : 0) + (has(self.selector) ? 1 : 0) == 1").message("exactly one of name, id and selector must be set"))]
 pub struct ImageSpec {
     /// Name of an image that the provider offers: `debian-12`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -105,7 +105,7 @@ pub struct ImageSpec {
 
     /// Number of an image or a snapshot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "i64", range(min = 1))]
+    #[schemars(with = "i64", range(min = 1, max = 9_007_199_254_740_991_i64))]
     pub id: Option<i64>,
 
     /// The newest snapshot that carries these labels and fits the machine: `role=worker,release=stable`.
@@ -139,7 +139,7 @@ pub struct TokenRef {
     /// Name of the Secret.
     #[schemars(length(min = 1, max = 253))]
     pub name: String,
-    /// Which of its keys.
+    /// Which of its keys. Without it: `token`.
     #[serde(default = "token")]
     #[schemars(length(min = 1, max = 253))]
     pub key: String,
@@ -151,7 +151,7 @@ pub struct UserDataRef {
     /// Name of the Secret.
     #[schemars(length(min = 1, max = 253))]
     pub name: String,
-    /// Which of its keys.
+    /// Which of its keys. Without it: `user-data`.
     #[serde(default = "user_data")]
     #[schemars(length(min = 1, max = 253))]
     pub key: String,
@@ -166,7 +166,7 @@ pub struct ProviderWatchdogSpec {
     pub policy: WatchdogSpec,
 
     /// No machine lives longer, whatever its lease says, counted from the acceptance of the lease: the machine knows
-    /// it from its first second, before it has joined. From 5 min to 400 days (9600h).
+    /// it from its first second, before it has joined. From 5 min to 400 days (9600h). Without it: 24 h.
     #[serde(default = "one_day")]
     #[schemars(extend("format" = "duration"), regex(pattern = DURATION), length(max = 32))]
     #[x_kube(validation = Rule::new("self >= duration('5m') && self <= duration('9600h')").message("maxLifetime must be from 5m to 9600h (400 days)"))]

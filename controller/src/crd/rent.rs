@@ -33,7 +33,7 @@ pub struct RentSpec {
     #[x_kube(validation = Rule::new("self == oldSelf").message("requirements cannot be changed: create another lease"))]
     pub requirements: Option<RequirementsSpec>,
 
-    /// How many machines, 1 to 64. May be lowered: the surplus is released, newest first. A machine that is lost or
+    /// How many machines, 1 to 64. Without it: 1. May be lowered: the surplus is released, newest first. A machine that is lost or
     /// that never came is not replaced.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 64))]
@@ -54,7 +54,7 @@ pub struct ProviderRef {
 #[derive(KubeSchema, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RequirementsSpec {
-    /// Cores, 1 to 64.
+    /// Cores, 1 to 64. Without it: 1.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 64))]
     pub min_cpu: i32,
@@ -75,7 +75,7 @@ pub struct RequirementsSpec {
     pub cpu_type: Option<CpuType>,
 
     /// `LowestPrice`: the lowest price of the machine. `LowestPricePerCore`: of each of its cores; the machine may
-    /// be larger than asked for, and dearer.
+    /// be larger than asked for, and dearer. Without it: `LowestPrice`.
     #[serde(default)]
     pub strategy: Strategy,
 }

@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn nothing_is_filled_into_a_status() {
-    for definition in [CapacityLease::crd(), ProviderConfig::crd()] {
+    for definition in definitions() {
         let definition = serde_json::to_value(definition).unwrap();
         let schema = &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"];
         assert!(schema["status"]["properties"]["conditions"].is_object());

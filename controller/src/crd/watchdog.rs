@@ -11,14 +11,14 @@ use super::DURATION;
 #[x_kube(validation = Rule::new("self.slack > self.renewInterval").message("slack must be longer than renewInterval, or one late renewal deletes a machine"))]
 #[x_kube(validation = Rule::new("!has(self.grace) || (self.grace >= duration('0s') && self.grace + self.grace <= self.slack)").message("grace must not be negative, nor longer than half of slack"))]
 pub struct WatchdogSpec {
-    /// How often the deadline is moved ahead while the controller lives. At least 10 s.
+    /// How often the deadline is moved ahead while the controller lives. At least 10 s. Without it: 1 m.
     #[serde(default = "one_minute")]
     #[schemars(extend("format" = "duration"), regex(pattern = DURATION), length(max = 32))]
     #[x_kube(validation = Rule::new("self >= duration('10s')").message("renewInterval must be at least 10s"))]
     pub renew_interval: String,
 
     /// How long an outage of the control plane may last: one that lasts longer deletes every machine of the
-    /// lease. Longer than `renewInterval`, at most 24 h.
+    /// lease. Longer than `renewInterval`, at most 24 h. Without it: 10 m.
     #[serde(default = "ten_minutes")]
     #[schemars(extend("format" = "duration"), regex(pattern = DURATION), length(max = 32))]
     #[x_kube(validation = Rule::new("self <= duration('24h')").message("slack must be at most 24h"))]

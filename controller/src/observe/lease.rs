@@ -1,11 +1,15 @@
 //! A lease as last read.
 
+use std::collections::BTreeMap;
+
+use curfew_provider::ServerId;
 use jiff::Timestamp;
 use kube::{Resource, core::DeserializeGuard};
 
 use crate::{
     clock::Uptime,
     crd::{CapacityLease, CapacityLeaseStatus},
+    rent::{Learnt, Removal},
     terms::Terms,
 };
 
@@ -25,6 +29,10 @@ pub(crate) struct Lease {
     pub(crate) status: CapacityLeaseStatus,
     /// When this controller last wrote its status.
     pub(crate) written: Option<Uptime>,
+    /// What calls to the provider told of each slot, beside what the status says.
+    pub(crate) learnt: BTreeMap<u32, Learnt>,
+    /// How the deletion of servers fares that say they are this lease's, and that no slot owns.
+    pub(crate) strays: BTreeMap<ServerId, Removal>,
 }
 
 impl Lease {
@@ -48,7 +56,20 @@ impl Lease {
             broken,
             status,
             written: known.written,
+            learnt: known.learnt,
+            strays: known.strays,
         }
+    }
+
+    /// This reading of the lease, with what was known of it beside.
+    pub(crate) fn knowing(self, known: &Self) -> Self {
+        let Self { written, learnt, strays, .. } = known.clone();
+        Self { written, learnt, strays, ..self }
+    }
+
+    /// Name of the `ProviderConfig` that it rents by.
+    pub(crate) fn provider(&self) -> Option<&str> {
+        Some(&self.terms.as_ref()?.rent()?.provider)
     }
 
     /// Whether deletion waits for us.

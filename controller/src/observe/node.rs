@@ -14,6 +14,7 @@ use crate::{clock::Uptime, condition::Sighting};
 pub(crate) struct Node {
     pub(crate) name: String,
     pub(crate) uid: String,
+    pub(crate) version: String,
     pub(crate) labels: BTreeMap<String, String>,
     pub(crate) deadline: Option<String>,
     pub(crate) deadline_for: Option<String>,
@@ -34,6 +35,10 @@ pub(crate) struct Full {
     pub(crate) provider_id: Option<String>,
     /// `WatchdogArmed`, as it stands.
     pub(crate) condition: Option<core::NodeCondition>,
+    /// Since when it is Ready, as the Node itself says.
+    pub(crate) ready_since: Option<Timestamp>,
+    /// Which version of the Node this is.
+    pub(crate) version: String,
 }
 
 impl Node {
@@ -46,6 +51,7 @@ impl Node {
         let new = || Self { uid, known_since: up, deadline: deadline.clone(), ..Self::default() };
         let mut node = known.unwrap_or_else(new);
         node.name = meta.name.unwrap_or_default();
+        node.version = meta.resource_version.unwrap_or_default();
         node.labels = meta.labels.unwrap_or_default();
         node.grace = annotations.remove(annotation::GRACE);
         let beat = annotations.remove(annotation::HEARTBEAT);
@@ -106,19 +112,25 @@ impl Node {
 impl From<&core::Node> for Full {
     fn from(node: &core::Node) -> Self {
         let conditions = node.status.as_ref().and_then(|status| status.conditions.as_deref());
+        let condition = |type_: &str| conditions?.iter().find(|condition| condition.type_ == type_);
         Self {
             provider_id: node
                 .spec
                 .as_ref()
                 .and_then(|spec| spec.provider_id.clone())
                 .filter(|id| !id.is_empty()),
-            condition: conditions
-                .and_then(|all| all.iter().find(|condition| condition.type_ == annotation::WATCHDOG_ARMED))
-                .cloned(),
+            condition: condition(annotation::WATCHDOG_ARMED).cloned(),
+            ready_since: condition(READY)
+                .filter(|ready| ready.status == "True")
+                .and_then(|ready| ready.last_transition_time.as_ref())
+                .map(|since| since.0),
+            version: node.metadata.resource_version.clone().unwrap_or_default(),
         }
     }
 }
 
+/// Of a Node, by its kubelet.
+const READY: &str = "Ready";
 /// Enough for a deadline that rolls every 10 s and an agent that beats every 5 min.
 const REMEMBERED: usize = 32;
 

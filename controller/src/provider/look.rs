@@ -15,7 +15,7 @@ use crate::{
     cloud::{Account, CallError, Urgency},
     observe::{Checked, Fault, Listed, Provider, References},
     shared::Shared,
-    terms::{Config, Image},
+    terms::Config,
 };
 
 /// What was learnt.
@@ -110,15 +110,10 @@ async fn references(account: &Account, subject: &Subject) -> Result<References, 
     Ok(References { generation: subject.generation, images, firewalls, networks })
 }
 
-async fn images(account: &Account, image: &Image) -> Result<BTreeMap<Architecture, ImageId>, CallError> {
-    let wanted = match image {
-        Image::Id(id) => ImageRef::Id(ImageId::try_from(*id).map_err(|_| CallError::NO_SENSE)?),
-        Image::Name(name) => ImageRef::Name(name.clone()),
-        Image::Selector(selector) => ImageRef::Selector(selector.clone()),
-    };
+async fn images(account: &Account, wanted: &ImageRef) -> Result<BTreeMap<Architecture, ImageId>, CallError> {
     let mut images = BTreeMap::new();
     for architecture in [Architecture::Amd64, Architecture::Arm64] {
-        let found = account.image(&wanted, architecture, Urgency::Look).await?;
+        let found = account.image(wanted, architecture, Urgency::Look).await?;
         images.extend(found.map(|image| (architecture, image.id)));
     }
     Ok(images)
@@ -141,10 +136,10 @@ const fn word(kind: Named) -> &'static str {
     }
 }
 
-fn name_of(image: &Image) -> String {
+fn name_of(image: &ImageRef) -> String {
     match image {
-        Image::Id(id) => format!("with the id {id}"),
-        Image::Name(name) => format!("{name:?}"),
-        Image::Selector(selector) => format!("that carries the labels {selector:?}"),
+        ImageRef::Id(id) => format!("with the id {id}"),
+        ImageRef::Name(name) => format!("{name:?}"),
+        ImageRef::Selector(selector) => format!("that carries the labels {selector:?}"),
     }
 }

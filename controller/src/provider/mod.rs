@@ -8,6 +8,8 @@
 //! until another has proven itself: neither a vanished Secret nor a broken configuration takes it away.
 
 mod credential;
+#[cfg(test)]
+mod fixture;
 mod look;
 mod plan;
 mod publish;

@@ -4,7 +4,7 @@
 //! deleted `CustomResourceDefinition` look just like that. While in doubt nothing is deleted, neither server nor Node; it
 //! fails towards a bill, and says so. It must not last for ever either, since whoever deletes all leases at once means it:
 //!
-//! * *No lease is left that we saw or that a server names.* Believed after [`LISTS`] fresh lists over [`CONFIRMED_AFTER`]
+//! * *No lease is left that we saw or that a server names*; after a restart, when none was seen yet: no lease at all. Believed after [`LISTS`] fresh lists over [`CONFIRMED_AFTER`]
 //!   have said the same. Nobody is asked: what a wrong conclusion costs by then is servers whose own deadline has passed,
 //!   by five minutes, with no lease in the cluster that would have moved it. A lease comes back: the doubt is over at once.
 //! * *No server is left although leases say that some run.* There is nothing to delete then, but nothing is said to be
@@ -69,9 +69,10 @@ impl Memory {
     }
 
     fn no_known_lease(&self, servers: &[&Server], leases: &Leases) -> bool {
-        let mut named = servers.iter().filter_map(|server| server.labels.get(label::LEASE_UID)).peekable();
-        let known = !self.seen.is_empty() || named.peek().is_some();
-        known && !self.seen.iter().chain(named).any(|uid| leases.contains_key(uid))
+        let mut named = servers.iter().filter_map(|server| server.labels.get(label::LEASE_UID));
+        let seen = self.seen.iter().any(|uid| leases.contains_key(uid));
+        let known = if self.seen.is_empty() { leases.is_empty() } else { !seen };
+        known && !named.any(|uid| leases.contains_key(uid))
     }
 }
 
@@ -165,6 +166,15 @@ mod tests {
             assert_eq!(doubt, Some(Doubt::ServersVanished(2)));
         }
         assert_eq!(memory.look(&[], &leases(&["a"]), 0, up(100)), None);
+    }
+
+    #[test]
+    fn after_a_restart_other_leases_are_proof_enough_that_the_list_is_no_empty_one() {
+        let orphan = server(1, "gone", 600);
+        assert_eq!(Memory::default().look(&[&orphan], &leases(&["other"]), 0, up(0)), None);
+        let mut memory = Memory::default();
+        assert_eq!(memory.look(&[], &leases(&["a"]), 0, up(0)), None);
+        assert!(vanished(memory.look(&[&orphan], &leases(&["other"]), 0, up(1))), "a was seen, and is gone too");
     }
 
     #[test]

@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::crd::{CapacityLeaseSpec, OnRelease, WatchdogSpec};
 
-pub(crate) use provider::{Config, Image, NodeCredential, SecretKey};
+pub(crate) use provider::{Config, NodeCredential, SecretKey};
 pub(crate) use rent::{RentTerms, Want};
 
 /// A lease's terms.

@@ -4,6 +4,7 @@
 //! with the credential that rented them.
 
 use curfew_contract::Watchdog;
+use curfew_provider::{ImageId, ImageRef};
 use jiff::SignedDuration;
 
 use crate::crd::{ImageSpec, NodeCredentialSpec, ProviderConfigSpec, TokenRef, UserDataRef};
@@ -17,7 +18,8 @@ pub(crate) struct Config {
     pub(crate) credential: SecretKey,
     /// Another address of the API.
     pub(crate) endpoint: Option<String>,
-    pub(crate) image: Image,
+    /// What machines boot from.
+    pub(crate) image: ImageRef,
     /// Names, of each of the three.
     pub(crate) ssh_keys: Vec<String>,
     pub(crate) firewalls: Vec<String>,
@@ -38,15 +40,6 @@ pub(crate) struct Config {
 pub(crate) struct SecretKey {
     pub(crate) name: String,
     pub(crate) key: String,
-}
-
-/// What machines boot from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Image {
-    Id(u64),
-    Name(String),
-    /// The newest with these labels.
-    Selector(String),
 }
 
 /// How a machine comes by the credential that deletes it.
@@ -95,13 +88,13 @@ impl From<&UserDataRef> for SecretKey {
     }
 }
 
-fn image(spec: &ImageSpec) -> Result<Image, Problem> {
+fn image(spec: &ImageSpec) -> Result<ImageRef, Problem> {
     match (&spec.name, spec.id, &spec.selector) {
-        (Some(name), None, None) => Ok(Image::Name(name.clone())),
-        (None, None, Some(selector)) => Ok(Image::Selector(selector.clone())),
+        (Some(name), None, None) => Ok(ImageRef::Name(name.clone())),
+        (None, None, Some(selector)) => Ok(ImageRef::Selector(selector.clone())),
         (None, Some(id), None) => {
-            let refused = |_| Problem::NotInRange("hetzner.image.id", id, 1..=i64::MAX);
-            u64::try_from(id).map(Image::Id).map_err(refused)
+            let number = u64::try_from(id).ok().and_then(|id| ImageId::try_from(id).ok());
+            number.map(ImageRef::Id).ok_or(Problem::NotInRange("hetzner.image.id", id, 1..=LAST_ID))
         }
         _ => Err(Problem::NotOne("hetzner.image", "name, id and selector")),
     }
@@ -118,3 +111,5 @@ fn node_credential(spec: &NodeCredentialSpec) -> Result<NodeCredential, Problem>
 /// The end that an agent still acts upon is 400 days away.
 const LIFETIME: std::ops::RangeInclusive<SignedDuration> =
     SignedDuration::from_mins(5)..=SignedDuration::from_hours(400 * 24);
+/// The last number that JSON carries everywhere.
+const LAST_ID: i64 = (1 << 53) - 1;

@@ -15,11 +15,13 @@ use super::server::Public;
 pub(crate) struct Order {
     pub(crate) name: String,
     pub(crate) server_type: String,
-    pub(crate) image: String,
+    pub(crate) image: u64,
     pub(crate) location: String,
     pub(crate) labels: Labels,
     pub(crate) user_data: Option<String>,
     pub(crate) public: Public,
+    pub(crate) firewalls: Vec<u64>,
+    pub(crate) networks: Vec<u64>,
     pub(crate) start: bool,
     pub(crate) has_key: bool,
 }
@@ -42,11 +44,17 @@ struct Body {
     #[serde(default)]
     networks: Vec<u64>,
     #[serde(default)]
-    firewalls: Vec<Value>,
+    firewalls: Vec<Applied>,
     user_data: Option<String>,
     #[serde(default)]
     labels: Value,
     public_net: Option<PublicNet>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Applied {
+    firewall: u64,
 }
 
 #[derive(Deserialize)]
@@ -71,11 +79,13 @@ impl Order {
         Self {
             name,
             server_type: "cpx22".into(),
-            image: "ubuntu-24.04".into(),
+            image: 161_547_269,
             location: "fsn1".into(),
             labels,
             user_data,
             public: Public { ipv4: true, ipv6: true },
+            firewalls: Vec::new(),
+            networks: Vec::new(),
             start: true,
             has_key: true,
         }
@@ -89,19 +99,19 @@ impl Order {
         }
         let body = Body::deserialize(body).map_err(|why| Refusal::invalid("body", why.to_string()))?;
         body.refuse_unsupported()?;
+        let size = stocked(Shelf::ServerTypes, &body.server_type)?;
         let net = body.public_net;
         let enabled = |asked: fn(&PublicNet) -> Option<bool>| net.as_ref().and_then(asked).unwrap_or(true);
         let order = Self {
             name: host_name(&body.name)?,
-            server_type: stocked(Shelf::ServerTypes, &body.server_type)?,
-            image: stocked(Shelf::Images, &body.image)?,
-            location: body
-                .location
-                .as_ref()
-                .map_or_else(|| Ok("fsn1".into()), |at| stocked(Shelf::Locations, at))?,
+            image: image(&body.image, size)?,
+            location: location(body.location.as_ref(), size)?,
+            server_type: text(&size["name"]),
             labels: labels(&body.labels)?,
             user_data: body.user_data,
             public: Public { ipv4: enabled(|net| net.enable_ipv4), ipv6: enabled(|net| net.enable_ipv6) },
+            firewalls: listed(Shelf::Firewalls, body.firewalls.iter().map(|applied| applied.firewall))?,
+            networks: listed(Shelf::Networks, body.networks.iter().copied())?,
             start: body.start_after_create.unwrap_or(true),
             has_key: !body.ssh_keys.is_empty(),
         };
@@ -111,7 +121,8 @@ impl Order {
         if order.user_data.as_ref().is_some_and(|data| data.len() > 32 * 1024) {
             return Err(Refusal::invalid("user_data", "is longer than 32768 bytes"));
         }
-        if order.start && !order.public.ipv4 && !order.public.ipv6 {
+        let lonely = !order.public.ipv4 && !order.public.ipv6 && order.networks.is_empty();
+        if order.start && lonely {
             return Err(Refusal::invalid("public_net", "a server without any network cannot be started"));
         }
         Ok(order)
@@ -124,8 +135,6 @@ impl Body {
         let named = [
             ("placement_group", self.placement_group.is_some()),
             ("volumes", !self.volumes.is_empty()),
-            ("networks", !self.networks.is_empty()),
-            ("firewalls", !self.firewalls.is_empty()),
             ("public_net", addresses),
         ];
         match named.into_iter().find(|(_, asked)| *asked) {
@@ -135,13 +144,59 @@ impl Body {
     }
 }
 
-fn stocked(shelf: Shelf, wanted: &NameOrId) -> Result<String, Refusal> {
-    let wanted = match wanted {
-        NameOrId::Name(name) => name.clone(),
-        NameOrId::Id(id) => id.to_string(),
+impl NameOrId {
+    fn as_text(&self) -> String {
+        match self {
+            Self::Name(name) => name.clone(),
+            Self::Id(id) => id.to_string(),
+        }
+    }
+}
+
+fn stocked(shelf: Shelf, wanted: &NameOrId) -> Result<&'static Value, Refusal> {
+    let wanted = wanted.as_text();
+    shelf.find(&wanted).ok_or_else(|| Refusal::invalid(shelf.singular(), format!("'{wanted}' not found")))
+}
+
+fn listed(shelf: Shelf, ids: impl Iterator<Item = u64>) -> Result<Vec<u64>, Refusal> {
+    ids.map(|id| match shelf.find(&id.to_string()) {
+        Some(_) => Ok(id),
+        None => Err(Refusal::invalid(shelf.plural(), format!("'{id}' not found"))),
+    })
+    .collect()
+}
+
+/// One that is ready, for the size's architecture.
+fn image(wanted: &NameOrId, size: &Value) -> Result<u64, Refusal> {
+    let wanted = wanted.as_text();
+    let found = Shelf::image(&wanted, &size["architecture"]);
+    let refused = |why| Err(Refusal::invalid("image", format!("'{wanted}' {why}")));
+    match found {
+        None => refused("not found"),
+        Some(image) if image["architecture"] != size["architecture"] => {
+            refused("is not compatible with the server type's architecture")
+        }
+        Some(image) if image["status"] != "available" => refused("is not available"),
+        Some(image) => Ok(image["id"].as_u64().unwrap_or_default()),
+    }
+}
+
+/// Where the size is sold. Without a wish the provider chooses.
+fn location(wanted: Option<&NameOrId>, size: &Value) -> Result<String, Refusal> {
+    let name = match wanted {
+        None => "fsn1".to_owned(),
+        Some(wanted) => text(&stocked(Shelf::Locations, wanted)?["name"]),
     };
-    let name = shelf.find(&wanted).and_then(|entry| entry["name"].as_str().map(str::to_owned));
-    name.ok_or_else(|| Refusal::invalid(shelf.singular(), format!("'{wanted}' not found")))
+    let mut places = size["locations"].as_array().into_iter().flatten();
+    match places.find(|place| place["name"] == name) {
+        None => Err(Refusal::invalid("location", format!("server type is not sold in '{name}'"))),
+        Some(place) if place["available"] == false => Err(Refusal::OutOfStock),
+        Some(_) => Ok(name),
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
 }
 
 /// RFC 1123: letters, digits, `-`, dots between labels of at most 63.

@@ -177,7 +177,7 @@ impl State {
         if let Some(refusal) = fault.and_then(|fault| fault.refusal(limit)) {
             return Err(refusal);
         }
-        let fails = fault == Some(&Effect::DeleteFails);
+        let fails = matches!(fault, Some(Effect::CreateFails | Effect::DeleteFails));
         if *access == Access::ReadWrite || call.method == "GET" {
             return routes::serve(self, call, *project, fails, now);
         }

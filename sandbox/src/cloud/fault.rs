@@ -38,6 +38,9 @@ pub enum Effect {
     },
     /// The effect comes at once, the answer this much later.
     Slow(Duration),
+    /// POST /servers is answered 201, its action ends in `error`, and the server is there all the same, without a
+    /// machine.
+    CreateFails,
     /// DELETE is answered 200, its action ends in `error`, and the server stays.
     DeleteFails,
 }
@@ -100,7 +103,11 @@ impl Fault {
             && self.method.as_deref().is_none_or(|only| only == method)
             && self.path.as_deref().is_none_or(|prefix| path.starts_with(prefix))
             && self.holder.as_deref().is_none_or(|only| holder == Some(only))
-            && (self.effect != Effect::DeleteFails || method == "DELETE")
+            && match self.effect {
+                Effect::CreateFails => (method, path) == ("POST", "/v1/servers"),
+                Effect::DeleteFails => method == "DELETE",
+                _ => true,
+            }
     }
 }
 

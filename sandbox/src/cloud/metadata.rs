@@ -29,13 +29,13 @@ pub(crate) fn read(state: &State, method: &str, path: &str) -> (u16, String) {
 }
 
 fn field(server: &Server, name: &str) -> Option<String> {
-    let place = Shelf::Locations.find(&server.location).unwrap_or_default();
+    let place = Shelf::Locations.find(&server.location);
     match name {
         "hostname" => Some(server.name.clone()),
         "instance-id" => Some(server.id.to_string()),
         "public-ipv4" => Some(if server.public.ipv4 { public_ipv4(server.id) } else { String::new() }),
         "local-ipv4" => Some(String::new()),
-        "region" => place["network_zone"].as_str().map(str::to_owned),
+        "region" => place.and_then(|place| place["network_zone"].as_str()).map(str::to_owned),
         "availability-zone" => Some(format!("{}-dc1", server.location)),
         "private-networks" | "public-keys" => Some("[]".into()),
         _ => None,

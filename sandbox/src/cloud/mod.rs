@@ -9,6 +9,7 @@
 //! quietly accepted. It opens ports on 127.0.0.1 unless told another address, and its tokens guard nothing.
 
 mod catalogue;
+mod console;
 mod create;
 mod desk;
 mod door;
@@ -19,6 +20,7 @@ mod ledger;
 mod list;
 mod metadata;
 mod power;
+mod residue;
 mod routes;
 mod selector;
 mod serve;
@@ -36,13 +38,12 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use rustls::ServerConfig;
-use serde_json::Value;
 
 pub use self::door::Mode;
 pub use self::fault::{Effect, Fault, FaultId};
 pub use self::ledger::Entry;
 pub use self::selector::Labels;
-pub use self::server::{Public, Server, Status};
+pub use self::server::{Created, Public, Server, Status};
 pub use self::state::{Kill, Settings};
 pub use self::token::{Access, Caller, Project};
 
@@ -185,47 +186,6 @@ impl Cloud {
         })
     }
 
-    /// Adds what the API shows under `collection` (`volumes`, `primary_ips`, `floating_ips`, `load_balancers`),
-    /// as it shows it. Deleting a server lets go of it, or takes it along if `auto_delete`.
-    pub fn add_residue(&self, project: Project, collection: &str, item: Value) {
-        self.shared
-            .with(|state, _| state.residue.entry(collection.into()).or_default().push((project, item)));
-    }
-
-    /// Locks a server until released, as a long-running action would.
-    pub fn set_locked(&self, id: u64, locked: bool) {
-        self.change(id, |server| server.held = locked);
-    }
-
-    /// Switches delete protection.
-    pub fn set_protected(&self, id: u64, protected: bool) {
-        self.change(id, |server| server.protected = protected);
-    }
-
-    /// As a person would in the Console.
-    pub fn rename(&self, id: u64, name: &str) {
-        self.change(id, |server| server.name = name.into());
-    }
-
-    /// Replaces all labels.
-    pub fn set_labels(&self, id: u64, labels: Labels) {
-        self.change(id, |server| server.labels = labels);
-    }
-
-    /// What metadata serves as user-data: what a create call would have carried.
-    pub fn set_user_data(&self, id: u64, user_data: &str) {
-        self.change(id, |server| server.user_data = Some(user_data.into()));
-    }
-
-    /// Gives the server to another project, so that our tokens see 404.
-    pub fn move_to(&self, id: u64, project: Project) {
-        self.change(id, |server| server.project = project);
-    }
-
-    fn change(&self, id: u64, change: impl FnOnce(&mut Server)) {
-        self.shared.with(|state, _| state.servers.get_mut(&id).map(change));
-    }
-
     /// All servers of all projects that are still listed.
     #[must_use]
     pub fn servers(&self) -> Vec<Server> {
@@ -280,9 +240,11 @@ impl Cloud {
         self.shared.hook(Box::new(hook));
     }
 
-    /// Runs `hook` with each server that a create call made, on a thread of its own, before the call is answered.
-    pub fn on_created(&self, hook: impl Fn(Server) + Send + Sync + 'static) {
-        self.shared.hook_created(Box::new(hook));
+    /// Runs `hook` for each server whose create call was accepted, on a thread of its own that is no part of any
+    /// runtime. It may call the cloud. Several hooks may be registered. A server of [`Effect::CreateFails`], or one
+    /// that the sandbox put there itself, boots nothing.
+    pub fn on_created(&self, hook: impl Fn(Created) + Send + Sync + 'static) {
+        self.shared.boot_hook(Arc::new(hook));
     }
 
     /// Switches a fault on.

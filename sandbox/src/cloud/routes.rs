@@ -1,7 +1,5 @@
 //! What each route of the API does. An unknown route is 404, an unknown method on a known one 405.
 
-use std::time::Duration;
-
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -10,6 +8,7 @@ use super::create::{Order, host_name, labels};
 use super::desk::Call;
 use super::error::Refusal;
 use super::list::{only, page};
+use super::residue::COLLECTIONS;
 use super::server::{Server, Status};
 use super::state::{Action, Outcome, State};
 use super::token::Project;
@@ -17,17 +16,14 @@ use super::{json as shape, power};
 
 pub(crate) type Served = Result<(u16, Value), Refusal>;
 
-/// Collections that hold only what the sandbox put there.
-const RESIDUE: [&str; 4] = ["volumes", "primary_ips", "floating_ips", "load_balancers"];
-
-/// Serves a call whose token may make it. `fails`: a DELETE is to fail after it was accepted.
+/// Serves a call whose token may make it. `fails`: a creation or deletion is to fail after it was accepted.
 pub(crate) fn serve(state: &mut State, call: &Call, project: Project, fails: bool, now: Timestamp) -> Served {
     let unknown = || Refusal::NotFound(format!("route '{}' not found", call.path));
     let path = call.path.strip_prefix("/v1/").ok_or_else(unknown)?;
     let segments: Vec<&str> = path.split('/').collect();
     match (call.method.as_str(), segments.as_slice()) {
         ("GET", ["servers"]) => list_servers(state, call, project),
-        ("POST", ["servers"]) => create(state, &call.json()?, project, now),
+        ("POST", ["servers"]) => create(state, &call.json()?, project, fails, now),
         ("GET", ["actions"]) if call.query.one("id").is_none() => Err(Refusal::invalid("id", "is required")),
         ("GET", ["actions"] | ["servers", "actions"]) => list_actions(state, call, project, None),
         ("GET", ["actions", id] | ["servers", "actions", id] | ["servers", _, "actions", id]) => {
@@ -61,30 +57,36 @@ fn known(segments: &[&str]) -> bool {
         | ["servers" | "actions", _]
         | ["servers", "actions", _]
         | ["servers", _, "actions"] => true,
-        [collection] | [collection, _] => shelf(collection).is_some() || RESIDUE.contains(collection),
+        [collection] | [collection, _] => shelf(collection).is_some() || COLLECTIONS.contains(collection),
         _ => false,
     }
 }
 
 fn shelf(collection: &str) -> Option<Shelf> {
-    let all = [Shelf::Locations, Shelf::ServerTypes, Shelf::Images, Shelf::SshKeys];
-    all.into_iter().find(|shelf| shelf.plural() == collection)
+    Shelf::ALL.into_iter().find(|shelf| shelf.plural() == collection)
 }
 
 /// The read-only collections; `None` if there is no such route.
 fn collect(state: &State, call: &Call, project: Project, collection: &str, rest: &[&str]) -> Option<Served> {
     let (items, singular) = match shelf(collection) {
-        Some(shelf) => (shelf.entries(), shelf.singular()),
-        None if RESIDUE.contains(&collection) => {
-            let all = state.residue.get(collection).into_iter().flatten();
-            let ours = all.filter(|(owner, _)| *owner == project).map(|(_, item)| item.clone());
-            (ours.collect(), collection.trim_end_matches('s'))
+        Some(shelf) => (shelf.entries().to_vec(), shelf.singular()),
+        None if COLLECTIONS.contains(&collection) => {
+            (state.collection(project, collection), collection.trim_end_matches('s'))
         }
         None => return None,
     };
     match rest {
         [] => {
-            let known = ["name", "label_selector", "sort", "type", "status", "architecture", "ip"];
+            let known = [
+                "name",
+                "label_selector",
+                "sort",
+                "type",
+                "status",
+                "architecture",
+                "ip",
+                "include_deprecated",
+            ];
             let listed = only(&call.query, &known)
                 .and_then(|()| page(collection, items, &call.query, &["id", "name", "created"]));
             Some(listed.map(|body| (200, body)))
@@ -106,8 +108,13 @@ fn number(id: &str) -> Result<u64, Refusal> {
 fn list_servers(state: &State, call: &Call, project: Project) -> Served {
     only(&call.query, &["name", "label_selector", "status", "sort"])?;
     let ours = state.servers.values().filter(|server| server.project == project);
-    let shown = ours.map(|server| shape::server(state, server)).collect();
-    Ok((200, page("servers", shown, &call.query, &["id", "name", "created"])?))
+    let mut body = page("servers", ours.map(shape::gist).collect(), &call.query, &["id", "name", "created"])?;
+    for item in body["servers"].as_array_mut().into_iter().flatten() {
+        if let Some(server) = item["id"].as_u64().and_then(|id| state.servers.get(&id)) {
+            *item = shape::server(state, server);
+        }
+    }
+    Ok((200, body))
 }
 
 fn read(state: &State, project: Project, id: u64) -> Served {
@@ -131,7 +138,7 @@ fn list_actions(state: &State, call: &Call, project: Project, server: Option<u64
     Ok((200, page("actions", shown, &call.query, &["id", "command", "status", "started", "finished"])?))
 }
 
-fn create(state: &mut State, body: &Value, project: Project, now: Timestamp) -> Served {
+fn create(state: &mut State, body: &Value, project: Project, fails: bool, now: Timestamp) -> Served {
     let order = Order::parse(body)?;
     if state.name_taken(project, &order.name, None) {
         return Err(Refusal::NameTaken);
@@ -147,12 +154,19 @@ fn create(state: &mut State, body: &Value, project: Project, now: Timestamp) -> 
     let (start, has_key) = (order.start, order.has_key);
     let server = Server::ordered(order, state.next_server_id(), project, now);
     state.servers.insert(server.id, server.clone());
-    state.created.push(server.clone());
-    let takes: Duration = state.settings.action_duration;
-    let created = Outcome::Becomes(if start { Status::Starting } else { Status::Off });
-    let action = state.act("create_server", &server, created, now, takes);
+    let (takes, starts) = (state.settings.action_duration, Outcome::Becomes(Status::Running));
+    let takes = state.settings.create_duration.unwrap_or(takes);
+    let [made, started] = match (fails, start) {
+        (true, _) => [Outcome::Fails; 2],
+        (false, true) => [Outcome::Becomes(Status::Starting), starts],
+        (false, false) => [Outcome::Becomes(Status::Off), starts],
+    };
+    if !fails {
+        state.created.push((&server).into());
+    }
+    let action = state.act("create_server", &server, made, now, takes);
     let next: Vec<Value> = start
-        .then(|| state.act("start_server", &server, Outcome::Becomes(Status::Running), now, takes * 2))
+        .then(|| state.act("start_server", &server, started, now, takes * 2))
         .iter()
         .map(|action| shape::action(action, true))
         .collect();

@@ -19,18 +19,18 @@ use tokio::sync::watch;
 use super::desk::{Answer, Call, Content, Delivery};
 use super::door::Mode;
 use super::list::Query;
-use super::server::Server;
+use super::server::Created;
 use super::state::{Kill, State};
 
 type Hook = Box<dyn Fn(u64) + Send + Sync>;
-type CreatedHook = Box<dyn Fn(Server) + Send + Sync>;
+type BootHook = Arc<dyn Fn(Created) + Send + Sync>;
 
 /// What all connections share.
 #[derive(Default)]
 pub(crate) struct Shared {
     state: Mutex<State>,
     hooks: Mutex<Vec<Hook>>,
-    created_hooks: Mutex<Vec<CreatedHook>>,
+    boot_hooks: Mutex<Vec<BootHook>>,
     /// Counts calls and changes, so that whoever waits looks again.
     pub(crate) changes: watch::Sender<u64>,
 }
@@ -54,14 +54,16 @@ impl Shared {
         self.hooks.lock().unwrap_or_else(PoisonError::into_inner).push(hook);
     }
 
-    pub(crate) fn hook_created(&self, hook: CreatedHook) {
-        self.created_hooks.lock().unwrap_or_else(PoisonError::into_inner).push(hook);
+    pub(crate) fn boot_hook(&self, hook: BootHook) {
+        self.boot_hooks.lock().unwrap_or_else(PoisonError::into_inner).push(hook);
     }
 
-    fn boot(&self, servers: &[Server]) {
-        let hooks = self.created_hooks.lock().unwrap_or_else(PoisonError::into_inner);
-        for (hook, server) in hooks.iter().flat_map(|hook| servers.iter().map(move |server| (hook, server))) {
-            hook(server.clone());
+    /// Each hook for each server on a thread of its own: a machine that takes long to boot holds up no other.
+    fn boot(&self, created: &[Created]) {
+        let hooks = self.boot_hooks.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for (hook, server) in hooks.iter().flat_map(|hook| created.iter().map(move |server| (hook, server))) {
+            let (hook, server) = (Arc::clone(hook), server.clone());
+            std::thread::spawn(move || hook(server));
         }
     }
 
@@ -137,7 +139,8 @@ async fn answer(
     let shared = &farewell.shared;
     let (answer, killed, kill, created) = shared.with(|state, now| {
         let answer = state.handle(&call, now);
-        (answer, std::mem::take(&mut state.killed), state.settings.kill, std::mem::take(&mut state.created))
+        let created = std::mem::take(&mut state.created);
+        (answer, std::mem::take(&mut state.killed), state.settings.kill, created)
     });
     shared.boot(&created);
     let last = !killed.is_empty() && kill == Kill::AfterAnswer && answer.delivery != Delivery::Never;

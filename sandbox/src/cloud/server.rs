@@ -1,5 +1,7 @@
 //! One server: what the cloud knows of it.
 
+use std::fmt;
+
 use jiff::Timestamp;
 
 use super::create::Order;
@@ -44,6 +46,37 @@ pub struct Public {
     pub ipv6: bool,
 }
 
+/// A server whose create call was accepted: what its machine boots with.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Created {
+    /// Its id.
+    pub id: u64,
+    /// Its name.
+    pub name: String,
+    /// Its labels.
+    pub labels: Labels,
+    /// What cloud-init finds. Carries credentials: not in `Debug`.
+    pub user_data: Option<String>,
+}
+
+impl fmt::Debug for Created {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { id, name, labels, user_data: _ } = self;
+        f.debug_struct("Created")
+            .field("id", id)
+            .field("name", name)
+            .field("labels", labels)
+            .finish_non_exhaustive()
+    }
+}
+
+impl From<&Server> for Created {
+    fn from(server: &Server) -> Self {
+        let Server { id, name, labels, user_data, .. } = server.clone();
+        Self { id, name, labels, user_data }
+    }
+}
+
 /// One server.
 #[derive(Clone, Debug)]
 pub struct Server {
@@ -65,14 +98,18 @@ pub struct Server {
     pub held: bool,
     /// Name of the server type.
     pub server_type: String,
-    /// Name of the image.
-    pub image: String,
+    /// Id of the image.
+    pub image: u64,
     /// Name of the location.
     pub location: String,
     /// As given at creation.
     pub user_data: Option<String>,
     /// Its public addresses.
     pub public: Public,
+    /// Ids of its firewalls.
+    pub firewalls: Vec<u64>,
+    /// Ids of its private networks.
+    pub networks: Vec<u64>,
     /// When it stops being listed.
     pub(crate) vanishes: Option<Timestamp>,
 }
@@ -80,8 +117,9 @@ pub struct Server {
 impl Server {
     /// What a create call makes, before its actions have ended.
     pub(crate) fn ordered(order: Order, id: u64, project: Project, now: Timestamp) -> Self {
-        let Order { name, server_type, image, location, labels, user_data, public, start: _, has_key: _ } =
-            order;
+        let Order {
+            name, server_type, image, location, labels, user_data, public, firewalls, networks, ..
+        } = order;
         Self {
             id,
             project,
@@ -96,6 +134,8 @@ impl Server {
             location,
             user_data,
             public,
+            firewalls,
+            networks,
             vanishes: None,
         }
     }

@@ -6,14 +6,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use jiff::Timestamp;
-use serde_json::Value;
-
 use super::error::Refusal;
 use super::fault::Faults;
 use super::ledger::Entry;
-use super::server::{Server, Status};
+use super::residue::Residue;
+use super::server::{Created, Server, Status};
 use super::token::{Bucket, Project, Token};
+use jiff::Timestamp;
 
 /// How the provider behaves where its documents leave it open, or where a scenario wants it slow.
 #[derive(Clone, Debug)]
@@ -22,6 +21,8 @@ pub struct Settings {
     pub rate_limit: u32,
     /// How long an action runs, and locks its server. Zero: it has ended by the next call.
     pub action_duration: Duration,
+    /// How long a creation runs; `None`: as long as any action.
+    pub create_duration: Option<Duration>,
     /// How long a deleted server is still listed, as `deleting`. Its machine is dead at once all the same.
     pub vanish_after: Duration,
     /// Whether a read token is refused before the resource is looked up and the body is checked.
@@ -50,6 +51,7 @@ impl Default for Settings {
         Self {
             rate_limit: 3600,
             action_duration: Duration::ZERO,
+            create_duration: None,
             vanish_after: Duration::ZERO,
             readonly_checked_first: true,
             lock_checked_first: false,
@@ -90,13 +92,13 @@ pub(crate) struct State {
     pub(crate) servers: BTreeMap<u64, Server>,
     pub(crate) actions: BTreeMap<u64, Action>,
     /// Volumes, addresses and the like, by collection, as the API shows them.
-    pub(crate) residue: BTreeMap<String, Vec<(Project, Value)>>,
+    pub(crate) residue: Residue,
     /// When the DELETE of a server was accepted.
     pub(crate) gone: BTreeMap<u64, Timestamp>,
     /// Servers whose machines must die now; whoever made the call takes them out.
     pub(crate) killed: Vec<u64>,
-    /// Servers that a call created, for whoever made the call.
-    pub(crate) created: Vec<Server>,
+    /// Servers whose machines must boot now; whoever made the call takes them out.
+    pub(crate) created: Vec<Created>,
     pub(crate) faults: Faults,
     pub(crate) ledger: Vec<Entry>,
 }
@@ -184,15 +186,6 @@ impl State {
             server.status = Status::Deleting;
             server.vanishes = Some(now + self.settings.vanish_after);
         }
-        for collection in self.residue.values_mut() {
-            collection.retain(|(_, item)| !(item["assignee_id"] == id && item["auto_delete"] == true));
-            for (_, item) in collection {
-                for holder in ["server", "assignee_id"] {
-                    if item[holder] == id {
-                        item[holder] = Value::Null;
-                    }
-                }
-            }
-        }
+        self.let_go(id);
     }
 }

@@ -14,7 +14,7 @@ use tokio::{
 };
 
 use super::{Machine, MachineError, Site, Spec, user_data::UserData};
-use crate::{api::Joining, cloud::Server};
+use crate::{api::Joining, cloud::Created};
 use curfew_contract::label;
 
 /// How a machine turns out.
@@ -74,7 +74,7 @@ pub struct Fleet {
 #[derive(Default)]
 struct Shared {
     boots: Mutex<Boots>,
-    created: Mutex<Vec<Server>>,
+    created: Mutex<Vec<Created>>,
     machines: Mutex<BTreeMap<u64, Arc<Machine>>>,
 }
 
@@ -107,7 +107,7 @@ impl Fleet {
 
     /// Every server that was ever created, as it was then.
     #[must_use]
-    pub fn created(&self) -> Vec<Server> {
+    pub fn created(&self) -> Vec<Created> {
         lock(&self.shared.created).clone()
     }
 
@@ -126,7 +126,7 @@ impl Drop for Fleet {
 }
 
 /// In one task: the kernel ends what a thread started when that thread ends.
-async fn boot_all(mut servers: mpsc::UnboundedReceiver<Server>, shared: Arc<Shared>, site: Site) {
+async fn boot_all(mut servers: mpsc::UnboundedReceiver<Created>, shared: Arc<Shared>, site: Site) {
     let mut booting = JoinSet::new();
     while let Some(server) = servers.recv().await {
         let (shared, site, boots) = (Arc::clone(&shared), site.clone(), lock(&shared.boots).clone());
@@ -139,7 +139,7 @@ async fn boot_all(mut servers: mpsc::UnboundedReceiver<Server>, shared: Arc<Shar
     }
 }
 
-async fn boot(server: Server, boots: Boots, shared: &Shared, site: &Site) -> Result<(), MachineError> {
+async fn boot(server: Created, boots: Boots, shared: &Shared, site: &Site) -> Result<(), MachineError> {
     sleep(boots.takes).await;
     let turn = boots.turn(&server.name);
     let Some(told) = server.user_data.as_deref().and_then(UserData::read) else {

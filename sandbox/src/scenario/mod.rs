@@ -2,12 +2,15 @@
 //! measured. A row reads the cloud's ledger and the Node only.
 
 mod f0;
+mod f0_rent;
 mod f1;
 mod f10;
 mod f11;
 mod f1_drain;
+mod f2;
 mod f2_seen;
 mod f3;
+mod f4;
 mod f4_seen;
 mod f8;
 mod f9;
@@ -34,20 +37,29 @@ pub enum Scenario {
     /// Nothing is broken: the lease ends, and the agent enforces.
     #[value(name = "F0")]
     F0,
+    /// Nothing is broken: the lease that rented the machine ends, and gives it back.
+    #[value(name = "F0-rent")]
+    F0Rent,
     /// The controller is killed.
     #[value(name = "F1")]
     F1,
     /// The controller is killed: work is moved away before the machine goes.
     #[value(name = "F1-drain")]
     F1Drain,
+    /// Agent and backstop are dead: the controller deletes at the lease's end.
+    #[value(name = "F2")]
+    F2,
     /// The agent is killed: shown in time.
-    #[value(name = "F2-seen", alias = "F2")]
+    #[value(name = "F2-seen")]
     F2Seen,
     /// Controller and agent are killed: the backstop fires.
     #[value(name = "F3")]
     F3,
+    /// The machine's token loses its right to write: the controller deletes at the lease's end.
+    #[value(name = "F4")]
+    F4,
     /// The machine's token loses its right to write: shown in time.
-    #[value(name = "F4-seen", alias = "F4")]
+    #[value(name = "F4-seen")]
     F4Seen,
     /// The ledger cannot be written, and the agent is killed and started again.
     #[value(name = "F8")]
@@ -65,12 +77,15 @@ pub enum Scenario {
 
 impl Scenario {
     /// All of them, the longest first: started in this order they end at about the same time.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 13] = [
         Self::F9,
         Self::F8,
         Self::F3,
         Self::F1Drain,
+        Self::F2,
+        Self::F4,
         Self::F2Seen,
+        Self::F0Rent,
         Self::F10,
         Self::F0,
         Self::F1,
@@ -86,10 +101,13 @@ impl Scenario {
     pub const fn name(self) -> &'static str {
         match self {
             Self::F0 => "F0",
+            Self::F0Rent => "F0-rent",
             Self::F1 => "F1",
             Self::F1Drain => "F1-drain",
+            Self::F2 => "F2",
             Self::F2Seen => "F2-seen",
             Self::F3 => "F3",
+            Self::F4 => "F4",
             Self::F4Seen => "F4-seen",
             Self::F8 => "F8",
             Self::F9 => "F9",
@@ -109,12 +127,15 @@ impl Scenario {
     pub const fn broken(self) -> &'static str {
         match self {
             Self::F0 => "nothing: the lease ends",
+            Self::F0Rent => "nothing: the lease that rented the machine ends",
             Self::F1 => "controller killed (-9)",
             Self::F1Drain => {
                 "controller killed (-9): work is moved, one pod at a time, then the machine goes"
             }
+            Self::F2 => "agent and backstop killed; then the lease that rented the machine ends",
             Self::F2Seen => "agent killed (-9): shown as HeartbeatStale",
             Self::F3 => "controller and agent killed (-9)",
+            Self::F4 => "the machine's token made read-only; then the lease that rented it ends",
             Self::F4Seen => "token made read-only: shown as AuthorityDenied",
             Self::F8 => "ledger directories read-only, agent killed and restarted; then the lease ends",
             Self::F9 => "provider's API down around the deadline (25 s here; 2 min in the matrix)",
@@ -126,10 +147,16 @@ impl Scenario {
     /// Long enough to arm first; in the rows that do not wait for its end, long enough not to matter.
     const fn lease(self) -> Duration {
         match self {
-            Self::F0 => Duration::from_secs(40),
+            Self::F0 | Self::F0Rent => Duration::from_secs(40),
+            Self::F2 | Self::F4 => Duration::from_secs(45),
             Self::F8 => Duration::from_secs(65),
             _ => Duration::from_mins(30),
         }
+    }
+
+    /// Whether the controller rents the machine. Elsewhere it finds it rented.
+    const fn rents(self) -> bool {
+        matches!(self, Self::F0Rent | Self::F2 | Self::F4)
     }
 
     /// `renewInterval` and `slack`: half of the latter is the grace.
@@ -150,7 +177,8 @@ impl Scenario {
     /// Plays the row on a stage of its own.
     pub async fn play(self, programs: Programs, kubeconfig: Option<PathBuf>) -> Result<Row, StageError> {
         let (check_every, watchdog) = (self.check_every(), self.watchdog());
-        let setup = Setup { kubeconfig, watchdog, check_every, ..Setup::new(programs, self.lease()) };
+        let rents = self.rents();
+        let setup = Setup { kubeconfig, watchdog, check_every, rents, ..Setup::new(programs, self.lease()) };
         let stage = Stage::set(setup).await?;
         let row = self.play_on(&stage).await;
         if !row.as_ref().is_ok_and(|row| row.held) {
@@ -187,10 +215,13 @@ impl Scenario {
         stage.armed().await?;
         match self {
             Self::F0 => f0::play(stage).await,
+            Self::F0Rent => f0_rent::play(stage).await,
             Self::F1 => f1::play(stage).await,
             Self::F1Drain => f1_drain::play(stage).await,
+            Self::F2 => f2::play(stage).await,
             Self::F2Seen => f2_seen::play(stage).await,
             Self::F3 => f3::play(stage).await,
+            Self::F4 => f4::play(stage).await,
             Self::F4Seen => f4_seen::play(stage).await,
             Self::F8 => f8::play(stage).await,
             Self::F9 => f9::play(stage).await,

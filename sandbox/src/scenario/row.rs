@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::{
     machine::{AGENT, BACKSTOP},
-    stage::Gone,
+    stage::{CONTROLLER, Gone},
 };
 
 /// What happened, measured by the cloud.
@@ -17,7 +17,7 @@ pub struct Row {
     pub scenario: &'static str,
     /// Whether the server was deleted.
     pub gone: bool,
-    /// Whose token the accepted DELETE carried: `agent` or `backstop`. Null if nothing was deleted.
+    /// Whose token the accepted DELETE carried: `agent`, `backstop` or `controller`. Null if nothing was deleted.
     pub enforced_by: Option<String>,
     /// Seconds from the deadline in force on the Node to the accepted DELETE; negative is too early. In a `-seen` row:
     /// seconds from the fault to its being shown. Null if neither came.
@@ -28,6 +28,9 @@ pub struct Row {
     /// only, and not there if some pod was not evicted by then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub work_moved_seconds: Option<f64>,
+    /// Seconds from each create call to the machine's showing as ready in the lease's status, where the controller rented.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub join_seconds: Vec<f64>,
     /// By the right layer, not early, within the bound; in a `-seen` row: shown in time, and nothing deleted; in a `-drain`
     /// row also: what could move was evicted before the deadline and not before the fault, what could not was left alone.
     pub held: bool,
@@ -40,7 +43,11 @@ pub enum Layer {
     Agent,
     /// The backstop.
     Backstop,
-    /// Whichever comes first.
+    /// The controller.
+    Controller,
+    /// Whichever of the two comes first.
+    ControllerOrAgent,
+    /// Agent or backstop, whichever comes first.
     Any,
 }
 
@@ -49,6 +56,8 @@ impl Layer {
         match self {
             Self::Agent => holder == AGENT,
             Self::Backstop => holder == BACKSTOP,
+            Self::Controller => holder == CONTROLLER,
+            Self::ControllerOrAgent => [CONTROLLER, AGENT].contains(&holder),
             Self::Any => [AGENT, BACKSTOP].contains(&holder),
         }
     }
@@ -78,6 +87,7 @@ impl Row {
             overshoot_seconds: overshoot.map(rounded),
             bound_seconds: rounded(bound),
             work_moved_seconds: None,
+            join_seconds: Vec::new(),
         }
     }
 
@@ -85,6 +95,11 @@ impl Row {
     pub(super) fn with(self, work: Work) -> Self {
         let in_time = work.moved.is_some_and(|seconds| seconds < 0.0);
         Self { held: self.held && in_time && work.kept, work_moved_seconds: work.moved.map(rounded), ..self }
+    }
+
+    /// The same, where the controller rented the machines.
+    pub(super) fn joined(self, seconds: Vec<f64>) -> Self {
+        Self { join_seconds: seconds.into_iter().map(rounded).collect(), ..self }
     }
 
     /// A row that could not be played: a promise that was not seen to be kept is not kept.
@@ -97,6 +112,7 @@ impl Row {
             overshoot_seconds: None,
             bound_seconds: 0.0,
             work_moved_seconds: None,
+            join_seconds: Vec::new(),
             held: false,
         }
     }
@@ -117,6 +133,7 @@ impl Row {
             overshoot_seconds: after.map(|after| rounded(after.as_secs_f64())),
             bound_seconds: rounded(bound.as_secs_f64()),
             work_moved_seconds: None,
+            join_seconds: Vec::new(),
             held: !gone && after.is_some_and(|after| after <= bound),
         }
     }
@@ -182,6 +199,14 @@ mod tests {
             row.with(Work { moved: Some(-3.5), kept: true }).json(),
             r#"{"scenario":"F1-drain","gone":true,"enforcedBy":"agent","overshootSeconds":0.02,"boundSeconds":1.0,"workMovedSeconds":-3.5,"held":true}"#
         );
+    }
+
+    #[test]
+    fn a_row_whose_machine_was_rented_says_how_long_it_took_to_join() {
+        let row = Row::ended("F2", Some(gone(CONTROLLER, 20)), Layer::Controller, Duration::from_secs(1));
+        let json = row.joined(vec![1.234_56]).json();
+        assert!(json.ends_with(r#""boundSeconds":1.0,"joinSeconds":[1.235],"held":true}"#), "{json}");
+        assert!(!held(gone(CONTROLLER, 20)), "a layer that is not the agent");
     }
 
     #[test]

@@ -28,7 +28,7 @@ impl Stage {
     /// Waits until the lease's status says that every machine is ready; returns how long after its creation that was seen
     /// there, in seconds.
     pub async fn joined(&self) -> Result<Vec<f64>, StageError> {
-        let (created, begun) = (self.fleet.created(), Instant::now());
+        let (created, begun) = (self.cloud.servers(), Instant::now());
         let mut joined = BTreeMap::new();
         while joined.len() < created.len() {
             let lease = self.api.lease(&self.lease).await?;

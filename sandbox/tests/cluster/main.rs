@@ -13,4 +13,5 @@ mod faults;
 mod kubelet;
 mod objects;
 mod pods;
+mod verdicts;
 mod watches;

@@ -1,0 +1,153 @@
+//! What is to be done about each machine of each lease that rents. Pure.
+//!
+//! A step is a function of what is persisted, what was learnt and the time: there is no order of phases to be lost in a
+//! crash. A machine is ordered only once its attempt is persisted, and given back before the lease's end only once the
+//! reason is.
+
+use curfew_provider::{ActionId, ServerId};
+use jiff::{SignedDuration, Timestamp};
+
+use super::{learnt::Removal, slot::Slot};
+use crate::clock::{Reading, Uptime};
+
+/// What a lease asks of its machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Course {
+    /// When they are deleted.
+    pub(crate) end: Timestamp,
+    /// What their labels are to say. Whole seconds.
+    pub(crate) expiry: Timestamp,
+    /// A nearer expiry has reached the status and the Nodes: the labels may follow.
+    pub(crate) shortened: bool,
+    /// Our finalizer is persisted: nothing is ordered before.
+    pub(crate) finalized: bool,
+}
+
+/// One call to a provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Orders it.
+    Create,
+    /// Takes on this server of ours, which the provider lists.
+    Adopt(ServerId),
+    /// Looks for a server of ours. `last`: nothing can come of the attempt any more.
+    Find { last: bool },
+    /// Asks how its creation fares.
+    Poll(ServerId, Option<ActionId>),
+    /// Looks whether it is still there.
+    Look(ServerId),
+    /// Has the label at the provider shield it until then.
+    Label(ServerId, Timestamp),
+    /// Deletes it. There is no way back.
+    Delete(ServerId),
+    /// Looks whether the deletion had its effect.
+    Confirm(ServerId),
+}
+
+/// What is next for a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    Do(Step),
+    /// Nothing before then.
+    Wake(Uptime),
+    /// Nothing, unless something happens.
+    Rest,
+}
+
+impl Step {
+    /// Two steps of one kind are never taken at once for one slot; those of different kinds do not wait for each other.
+    pub(crate) const fn kind(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Adopt(_) => "adopt",
+            Self::Find { .. } => "find",
+            Self::Poll(..) => "poll",
+            Self::Look(_) => "look",
+            Self::Label(..) => "label",
+            Self::Delete(_) => "delete",
+            Self::Confirm(_) => "confirm",
+        }
+    }
+
+    /// Whether it ends a bill. Waits for nothing that does not.
+    pub(crate) const fn ends_a_bill(self) -> bool {
+        matches!(self, Self::Delete(_) | Self::Confirm(_))
+    }
+}
+
+/// What is next for this slot.
+pub(crate) fn next(slot: &Slot<'_>, course: Course, now: Timestamp, reading: Reading) -> Next {
+    if slot.absent().is_some() {
+        return Next::Rest;
+    }
+    let step = match (slot.id(), slot.listed) {
+        (None, Some(server)) => Some((Step::Adopt(server.id), Uptime::default())),
+        (None, None) if course.end <= now || slot.is_releasing() => search(slot, course, now),
+        (None, None) => obtain(slot, course, now, reading),
+        (Some(id), _) if course.end <= now || slot.is_releasing() => {
+            Some(give_back(id, &slot.learnt.removal))
+        }
+        (Some(id), _) => keep(slot, id, course),
+    };
+    Next::at(step, reading)
+}
+
+/// What is next for a server that is to be deleted.
+pub(crate) fn removal(id: ServerId, removal: &Removal, reading: Reading) -> Next {
+    Next::at(removal.absent.is_none().then(|| give_back(id, removal)), reading)
+}
+
+impl Next {
+    fn at(step: Option<(Step, Uptime)>, reading: Reading) -> Self {
+        match step {
+            Some((step, from)) if from <= reading.up => Self::Do(step),
+            Some((_, from)) => Self::Wake(from),
+            None => Self::Rest,
+        }
+    }
+}
+
+/// Gets a machine. Before a second call the server is looked for, also by a controller that did not make the first.
+fn obtain(slot: &Slot<'_>, course: Course, now: Timestamp, reading: Reading) -> Option<(Step, Uptime)> {
+    let attempted = slot.attempted().filter(|_| course.finalized)?;
+    if slot.fault(now).is_some() {
+        return None;
+    }
+    let learnt = slot.learnt;
+    if learnt.searched || (learnt.ours && learnt.sent == 0) {
+        return Some((Step::Create, learnt.again));
+    }
+    let others_turn = attempted.checked_add(OTHERS_TURN).ok().and_then(|at| reading.uptime_at(at));
+    Some((
+        Step::Find { last: false },
+        learnt.again.max(others_turn.filter(|_| !learnt.ours).unwrap_or_default()),
+    ))
+}
+
+/// Makes sure that there is none.
+fn search(slot: &Slot<'_>, course: Course, now: Timestamp) -> Option<(Step, Uptime)> {
+    let last = slot.settled(course.end).is_none_or(|at| at <= now);
+    (last || !slot.learnt.searched).then_some((Step::Find { last }, slot.learnt.again))
+}
+
+fn keep(slot: &Slot<'_>, id: ServerId, course: Course) -> Option<(Step, Uptime)> {
+    if slot.missed {
+        return Some((Step::Look(id), Uptime::default()));
+    }
+    let shielded = slot.labelled_until();
+    if shielded.is_none_or(|until| until < course.expiry || (until > course.expiry && course.shortened)) {
+        return Some((Step::Label(id, course.expiry), Uptime::default()));
+    }
+    (!slot.launched() && slot.learnt.failed.is_none())
+        .then_some((Step::Poll(id, slot.learnt.action), slot.learnt.again))
+}
+
+const fn give_back(id: ServerId, removal: &Removal) -> (Step, Uptime) {
+    match removal.looks {
+        None => (Step::Delete(id), removal.again),
+        Some(_) => (Step::Confirm(id), removal.again),
+    }
+}
+
+/// A controller that finds the attempt of another lets it call first.
+const OTHERS_TURN: SignedDuration = SignedDuration::from_secs(5);

@@ -1,0 +1,203 @@
+//! One machine of a lease, as all that is known of it says together: the status, what calls told since, the provider's
+//! list, its Node. Pure.
+
+use std::{collections::BTreeSet, sync::LazyLock};
+
+use curfew_contract::label;
+use curfew_provider::{Server, ServerId, ServerStatus};
+use jiff::{SignedDuration, Timestamp};
+
+use super::{learnt::Learnt, reason::Reason};
+use crate::{
+    crd::Instance,
+    observe::{Lease, Listed, Node, World},
+};
+
+/// One machine of a lease.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot<'a> {
+    pub(crate) number: u32,
+    /// As the status has it.
+    pub(crate) kept: &'a Instance,
+    pub(crate) learnt: &'a Learnt,
+    /// As the provider lists it.
+    pub(crate) listed: Option<&'a Server>,
+    /// The provider's list is younger than what is known of the server, and lacks it.
+    pub(crate) missed: bool,
+    pub(crate) node: Option<&'a Node>,
+}
+
+impl World {
+    /// The provider's list of servers, as far as it concerns the lease.
+    pub(crate) fn listed_for(&self, lease: &Lease) -> Option<&Listed> {
+        self.providers.get(lease.provider()?)?.servers.as_ref()
+    }
+
+    /// The machines of a lease, by slot: those in its status.
+    pub(crate) fn slots<'a>(&'a self, lease: &'a Lease) -> Vec<Slot<'a>> {
+        let listed = self.listed_for(lease);
+        lease.status.instances.iter().map(|kept| Slot::of(kept, lease, listed, self)).collect()
+    }
+
+    /// Servers that say they are this lease's, and that no slot of it owns.
+    pub(crate) fn strays<'a>(&'a self, lease: &'a Lease) -> Vec<&'a Server> {
+        let slots = self.slots(lease);
+        let replicas =
+            lease.terms.as_ref().and_then(|terms| terms.rent()).map_or(u32::MAX, |rent| rent.replicas);
+        let listed = self.listed_for(lease).into_iter().flat_map(|listed| listed.servers.values());
+        let ours = listed.filter(|server| is_of(server, lease));
+        ours.filter(|server| match slot_of(server) {
+            None => true,
+            Some(number) => match slots.iter().find(|slot| slot.number == number) {
+                Some(slot) => slot.id().map_or_else(|| slot.absent().is_some(), |id| id != server.id),
+                // An attempt that a restored status has forgotten: it is made again, and the server adopted.
+                None => number >= replicas,
+            },
+        })
+        .collect()
+    }
+}
+
+impl<'a> Slot<'a> {
+    fn of(kept: &'a Instance, lease: &'a Lease, listed: Option<&'a Listed>, world: &'a World) -> Self {
+        let learnt = lease.learnt.get(&kept.slot).unwrap_or_else(|| &NOTHING);
+        let mut slot = Self { number: kept.slot, kept, learnt, listed: None, missed: false, node: None };
+        if let Some(list) = listed {
+            slot.listed = match slot.id() {
+                Some(id) => list.servers.get(&id),
+                None => list
+                    .servers
+                    .values()
+                    .find(|server| is_of(server, lease) && slot_of(server) == Some(kept.slot)),
+            };
+            slot.missed = slot.id().is_some() && slot.listed.is_none() && list.at > learnt.seen;
+        }
+        slot.node = slot.provider_id().and_then(|id| {
+            let same = |node: &&Node| {
+                node.provider_id() == Some(id) && node.labels.get(label::LEASE) == Some(&lease.name)
+            };
+            world.nodes.values().find(same)
+        });
+        slot
+    }
+
+    /// As a Node's `spec.providerID` names it.
+    pub(crate) fn provider_id(&self) -> Option<&'a str> {
+        self.kept.provider_id.as_deref().or(self.learnt.provider_id.as_deref())
+    }
+
+    /// The server, once it is known. Never looked up by its name again from then on.
+    pub(crate) fn id(&self) -> Option<ServerId> {
+        let known =
+            self.learnt.server.as_ref().filter(|_| self.kept.provider_id.is_none()).map(|server| server.id);
+        known.or_else(|| self.provider_id()?.rsplit('/').next()?.parse().ok())
+    }
+
+    /// When the provider was first going to be asked for it, as persisted.
+    pub(crate) fn attempted(&self) -> Option<Timestamp> {
+        self.kept.attempted_at.as_ref().map(|time| time.0)
+    }
+
+    /// The server, as read last or listed.
+    pub(crate) fn server(&self) -> Option<&'a Server> {
+        self.learnt.server.as_ref().or(self.listed)
+    }
+
+    /// When the provider created it.
+    pub(crate) fn created(&self) -> Option<Timestamp> {
+        let kept = self.kept.created_at.as_ref().map(|time| time.0);
+        kept.or_else(|| self.learnt.server.as_ref()?.created)
+    }
+
+    /// Until when the label at the provider shields it, as last confirmed.
+    pub(crate) fn labelled_until(&self) -> Option<Timestamp> {
+        let read = self.learnt.server.as_ref().and_then(expires_at);
+        read.or_else(|| self.kept.labelled_until.as_ref().map(|time| time.0))
+    }
+
+    /// When its Node became Ready, for the first time that anybody knows of.
+    pub(crate) fn ready(&self) -> Option<Timestamp> {
+        let kept = self.kept.node_ready_at.as_ref().map(|time| time.0);
+        kept.or_else(|| self.node?.full.as_ref()?.ready_since)
+    }
+
+    /// Whether its creation ended well.
+    pub(crate) fn launched(&self) -> bool {
+        let running = self.listed.is_some_and(|server| server.status == ServerStatus::Running);
+        self.learnt.launched || running || self.node.is_some() || self.kept.node_ready_at.is_some()
+    }
+
+    /// Since when the provider says that there is no such machine, or that none came of the attempt.
+    pub(crate) fn absent(&self) -> Option<Timestamp> {
+        let kept = self.kept.receipt.as_ref().and_then(|receipt| receipt.absent_at.as_ref());
+        kept.map(|time| time.0).or(self.learnt.removal.absent)
+    }
+
+    /// Whether the status says that it is given back.
+    pub(crate) const fn is_releasing(&self) -> bool {
+        self.kept.releasing.is_some()
+    }
+
+    /// By when it must have got further, and what it is if it has not.
+    pub(crate) fn limit(&self) -> Option<(Timestamp, Reason)> {
+        if self.absent().is_some() || self.ready().is_some() {
+            return None;
+        }
+        if self.launched() {
+            let from = self.created().or_else(|| self.attempted())?;
+            return Some((from.checked_add(REGISTRATION).ok()?, Reason::RegistrationTimeout));
+        }
+        Some((self.attempted()?.checked_add(LAUNCH).ok()?, Reason::LaunchTimeout))
+    }
+
+    /// Why it is to be given back, though its lease goes on.
+    pub(crate) fn fault(&self, now: Timestamp) -> Option<Reason> {
+        let gone = || self.absent().map(|_| Reason::Gone);
+        let late = || self.limit().filter(|(limit, _)| *limit <= now).map(|(_, reason)| reason);
+        self.learnt.failed.or_else(gone).or_else(late)
+    }
+
+    /// From when on a search that finds nothing proves that nothing will come of the attempt. Nobody sends a create
+    /// call after the launch deadline, nor after the lease's end.
+    pub(crate) fn settled(&self, end: Timestamp) -> Option<Timestamp> {
+        self.attempted()?.checked_add(LAUNCH).ok()?.min(end).checked_add(SETTLED).ok()
+    }
+}
+
+/// Whether nothing of a lease's machines is left at the provider, as far as is known, and nothing can come any more.
+pub(crate) fn is_over(lease: &Lease, world: &World) -> bool {
+    world.slots(lease).iter().all(|slot| slot.absent().is_some()) && world.strays(lease).is_empty()
+}
+
+/// Of `slots`, those that are too many for `replicas`: first those that were never created, then the newest.
+pub(crate) fn surplus(slots: &[Slot<'_>], replicas: u32, now: Timestamp) -> BTreeSet<u32> {
+    let mut kept: Vec<_> =
+        slots.iter().filter(|slot| !slot.is_releasing() && slot.fault(now).is_none()).collect();
+    kept.sort_by_key(|slot| (slot.created().unwrap_or(Timestamp::MAX), slot.number));
+    kept.iter().skip(usize::try_from(replicas).unwrap_or(usize::MAX)).map(|slot| slot.number).collect()
+}
+
+/// Whether the server consented to be deleted, and says that it is this lease's.
+pub(crate) fn is_of(server: &Server, lease: &Lease) -> bool {
+    label::Consent::read(&server.labels).is_ok() && server.labels.get(label::LEASE_UID) == Some(&lease.uid)
+}
+
+/// The slot a server says it is of.
+pub(crate) fn slot_of(server: &Server) -> Option<u32> {
+    server.labels.get(label::SLOT)?.parse().ok()
+}
+
+/// What a server's label says.
+pub(crate) fn expires_at(server: &Server) -> Option<Timestamp> {
+    Timestamp::from_second(server.labels.get(label::EXPIRES_AT)?.parse().ok()?).ok()
+}
+
+/// Of a slot of which nothing was learnt.
+static NOTHING: LazyLock<Learnt> = LazyLock::new(Learnt::default);
+
+/// From the attempt to a created server.
+pub(crate) const LAUNCH: SignedDuration = SignedDuration::from_mins(5);
+/// From the creation to a Ready Node.
+pub(crate) const REGISTRATION: SignedDuration = SignedDuration::from_mins(15);
+/// Longer than a call may take, and than a provider takes to list what it has accepted.
+const SETTLED: SignedDuration = SignedDuration::from_secs(30);
