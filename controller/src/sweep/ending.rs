@@ -45,9 +45,13 @@ async fn end(
         match account.read(id, Urgency::Deletion).await {
             // The id is known from this account's own list.
             Err(error) if error.is_gone() => return Fate::Absent,
+            Err(error) if error.denies() => return Fate::Stays(error.line()),
             Err(error) => said = error.line(),
             Ok(server) => match judge(&server) {
-                Verdict::Delete(_) if pause.is_some() => said = strike(account, &server).await,
+                Verdict::Delete(_) if pause.is_some() => match strike(account, &server).await {
+                    Ok(answered) => said = answered,
+                    Err(denied) => return Fate::Stays(denied),
+                },
                 Verdict::Delete(_) => {}
                 spared => return Fate::Spared(spared),
             },
@@ -58,23 +62,24 @@ async fn end(
     Fate::Stays(said)
 }
 
-/// One DELETE, after whatever protects the server was lifted. Returns what was answered, for the case that it stays.
-async fn strike(account: &Account, server: &Server) -> String {
-    if server.protected
-        && let Err(error) = account.lift_protection(server.id).await
-    {
-        return format!("its protection could not be lifted: {}", error.line());
+/// One DELETE, after whatever protects the server was lifted. Returns what was answered, for the case that it stays; as an
+/// error where asking again is of no use.
+async fn strike(account: &Account, server: &Server) -> Result<String, String> {
+    let answered = |outcome: Outcome| match outcome {
+        Outcome::Accepted | Outcome::Gone => Ok("its deletion was accepted, and it is still there".into()),
+        denied if denied.denies() => Err(denied.to_string()),
+        other => Ok(other.to_string()),
+    };
+    if server.protected {
+        match account.lift_protection(server.id).await {
+            Ok(Outcome::Accepted) => {}
+            Ok(refused) => return answered(refused),
+            Err(error) => return Ok(error.line()),
+        }
     }
     match account.delete(server.id).await {
-        Err(error) => error.line(),
-        Ok((Outcome::Accepted | Outcome::Gone, _)) => {
-            "its deletion was accepted, and it is still there".into()
-        }
-        Ok((Outcome::Protected, _)) => match account.lift_protection(server.id).await {
-            Err(error) => error.line(),
-            Ok(_) => Outcome::Protected.to_string(),
-        },
-        Ok((refused, _)) => refused.to_string(),
+        Ok((outcome, _)) => answered(outcome),
+        Err(error) => Ok(error.line()),
     }
 }
 

@@ -114,28 +114,27 @@ fn token(args: &SweepArgs) -> Result<Token, Blind> {
     Token::new(&text).map_err(|error| Blind::Unusable(from, error))
 }
 
-/// The provider's time, cut to the second, which is late and never early.
+/// The provider's time, if it tells any.
 fn time(account: &Account) -> Timestamp {
-    let own = own();
-    let Some(date) = account.date() else {
-        said(&mut io::stderr(), "curfew-controller: the provider tells no time; this machine's clock counts");
-        return own;
+    let (now, warning) = trusted(account.date(), own());
+    if let Some(warning) = warning {
+        said(&mut io::stderr(), &format!("curfew-controller: {warning}"));
+    }
+    now
+}
+
+/// The provider's `Date` is cut to the second: that is late, and never early.
+fn trusted(date: Option<Timestamp>, own: Timestamp) -> (Timestamp, Option<String>) {
+    let Some(date) = date else {
+        return (own, Some("the provider tells no time: this machine's clock counts".into()));
     };
     let ahead = own.duration_since(date);
-    if ahead.abs() > SignedDuration::from_mins(1) {
-        let (by, way) = (
-            SignedDuration::from_secs(ahead.abs().as_secs()),
-            if ahead.is_positive() { "ahead of" } else { "behind" },
-        );
-        let by = duration::format(by);
-        said(
-            &mut io::stderr(),
-            &format!(
-                "curfew-controller: this machine's clock is {by} {way} the provider's; the provider's counts"
-            ),
-        );
-    }
-    date
+    let warning = (ahead.abs() > SignedDuration::from_mins(1)).then(|| {
+        let by = duration::format(SignedDuration::from_secs(ahead.abs().as_secs()));
+        let way = if ahead.is_positive() { "ahead of" } else { "behind" };
+        format!("this machine's clock is {by} {way} the provider's: the provider's counts")
+    });
+    (date, warning)
 }
 
 const TOKEN: &str = "HCLOUD_TOKEN";
@@ -151,3 +150,22 @@ const PAUSES: [Duration; 9] = [
     Duration::from_secs(20),
     Duration::from_secs(20),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{NOW, secs};
+
+    #[test]
+    fn the_providers_clock_counts_and_a_wrong_one_of_this_machine_is_said() {
+        let cases =
+            [(0, None), (-60, None), (60, None), (61, Some("1m1s ahead of")), (-7200, Some("2h0m0s behind"))];
+        for (step, words) in cases {
+            let (now, warning) = trusted(Some(NOW), NOW + secs(step));
+            assert_eq!(now, NOW, "whatever this machine believes");
+            assert_eq!(warning.is_some(), words.is_some(), "{step}");
+            assert!(warning.unwrap_or_default().contains(words.unwrap_or_default()), "{step}");
+        }
+        assert_eq!(trusted(None, NOW + secs(5)).0, NOW + secs(5));
+    }
+}
