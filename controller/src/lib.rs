@@ -17,8 +17,10 @@ mod clock;
 mod cloud;
 pub mod cloud_init;
 mod condition;
+mod cost;
 pub mod crd;
 mod deadline;
+mod distinct;
 mod event;
 #[cfg(test)]
 mod fixture;
@@ -28,6 +30,7 @@ mod observe;
 mod pass;
 mod provider;
 mod publish;
+mod release;
 mod renew;
 mod rent;
 mod run;

@@ -2,12 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1 as core;
-use kube::{
-    Api,
-    api::{DeleteParams, ListParams, Preconditions},
-    core::DeserializeGuard,
-};
+use kube::{Api, api::ListParams, core::DeserializeGuard};
 
 use super::{Cluster, Failure, within};
 use crate::{crd::CapacityLease, observe::Lease};
@@ -19,13 +14,5 @@ impl Cluster {
         let listed = within("list the CapacityLeases", leases.list(&ListParams::default())).await?;
         let leases = listed.items.into_iter().map(|object| Lease::read(object, None));
         Ok(leases.map(|lease| (lease.uid.clone(), lease)).collect())
-    }
-
-    /// Deletes a Node, and no successor of its name.
-    pub(crate) async fn remove_node(&self, name: &str, uid: &str) -> Result<(), Failure> {
-        let preconditions = Preconditions { uid: Some(uid.into()), resource_version: None };
-        let options = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
-        let nodes: Api<core::Node> = Api::all(self.client.clone());
-        within("delete the Node", async { nodes.delete(name, &options).await.map(drop) }).await
     }
 }

@@ -37,7 +37,7 @@ pub(super) async fn remove_orphans(shared: &Shared, cluster: &Cluster, events: &
         if !absent(&accounts, provider_id).await {
             continue;
         }
-        match cluster.remove_node(name, uid).await {
+        match cluster.delete_node(name, uid).await {
             Ok(()) => {
                 info!(node = name, provider_id, lease, "orphan Node removed: lease and machine are gone");
                 events.publish(Notice::orphan_removed(name, uid, lease));
