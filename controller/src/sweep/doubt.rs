@@ -174,7 +174,10 @@ mod tests {
         assert_eq!(Memory::default().look(&[&orphan], &leases(&["other"]), 0, up(0)), None);
         let mut memory = Memory::default();
         assert_eq!(memory.look(&[], &leases(&["a"]), 0, up(0)), None);
-        assert!(vanished(memory.look(&[&orphan], &leases(&["other"]), 0, up(1))), "a was seen, and is gone too");
+        assert!(
+            vanished(memory.look(&[&orphan], &leases(&["other"]), 0, up(1))),
+            "a was seen, and is gone too"
+        );
     }
 
     #[test]

@@ -23,7 +23,7 @@ use super::{
 use crate::{
     apply::root,
     clock::own,
-    cloud::{Account, CallError, TransportError, Urgency},
+    cloud::{Account, CallError, Urgency},
 };
 
 /// Why it could not look.
@@ -35,10 +35,10 @@ enum Blind {
     Unread(PathBuf, #[source] io::Error),
     #[error("the token from {0} cannot be used")]
     Unusable(String, #[source] TokenError),
-    #[error("failed to set up")]
-    Setup(#[from] TransportError),
-    #[error("failed to list the servers: {}", .0.line())]
-    List(CallError),
+    #[error("failed to set up the HTTP client: {0}")]
+    Setup(String),
+    #[error("failed to list the servers: {0}")]
+    List(String),
 }
 
 /// Sweeps as asked. Its findings go to standard output, and whatever went wrong to standard error.
@@ -75,10 +75,11 @@ async fn look(args: &SweepArgs) -> ExitCode {
 }
 
 async fn sweep(args: &SweepArgs) -> Result<Report, Blind> {
-    let account = Account::hetzner(args.endpoint.clone(), token(args)?, None)?;
+    let account = Account::hetzner(args.endpoint.clone(), token(args)?, None);
+    let account = account.map_err(|error| Blind::Setup(CallError::from(error).line()))?;
     // Nothing is deleted unless this comes back.
     let servers = account.list((label::MANAGED_BY, label::CURFEW), Urgency::Deletion).await;
-    let servers = servers.map_err(Blind::List)?;
+    let servers = servers.map_err(|error| Blind::List(error.line()))?;
     let now = time(&account);
     let whose = args.cluster.as_deref().map_or(Whose::Any, Whose::Cluster);
     let judge = |server: &Server| judge(server, whose, None, now, args.patience());
