@@ -18,6 +18,8 @@ mod provider_config;
 mod ready;
 mod rent;
 mod secrets;
+mod sweep;
+mod sweep_outside;
 mod units;
 mod wire;
 mod wrongful_deletion;
@@ -41,6 +43,8 @@ fn main() -> ExitCode {
         ready::PROMISES,
         rent::PROMISES,
         secrets::PROMISES,
+        sweep::PROMISES,
+        sweep_outside::PROMISES,
         units::PROMISES,
         wire::PROMISES,
         wrongful_deletion::PROMISES,
