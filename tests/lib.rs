@@ -2,10 +2,12 @@
 //!
 //! Holds no promise itself. Whatever it reads, it reads from outside: the cloud's ledger, the Node, the machine's files.
 
+mod call;
 mod run;
 pub mod told;
 mod world;
 
+pub use call::call;
 pub use run::{Kept, Promise, run};
 pub use world::{PROVIDER, World, agent_deletes, is_in_time, without_backstop};
 

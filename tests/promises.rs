@@ -16,7 +16,10 @@ mod life_of_a_node;
 mod notify;
 mod provider_config;
 mod ready;
+mod rent;
 mod secrets;
+mod sweep;
+mod sweep_outside;
 mod units;
 mod wire;
 mod wrongful_deletion;
@@ -38,7 +41,10 @@ fn main() -> ExitCode {
         notify::PROMISES,
         provider_config::PROMISES,
         ready::PROMISES,
+        rent::PROMISES,
         secrets::PROMISES,
+        sweep::PROMISES,
+        sweep_outside::PROMISES,
         units::PROMISES,
         wire::PROMISES,
         wrongful_deletion::PROMISES,

@@ -15,12 +15,8 @@ use curfew_sandbox::{
     programs::Programs,
     stage::{Setup, Stage},
 };
-use curfew_tests::told;
-use serde_json::{Value, json};
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpStream,
-};
+use curfew_tests::{call, told};
+use serde_json::json;
 
 fn programs() -> Programs {
     Programs::all_in(env!("CARGO_BIN_EXE_testbed"))
@@ -97,7 +93,7 @@ async fn a_server_that_is_created_boots_joins_and_arms_as_its_user_data_says() {
     within(30, proven).await;
     let machine = stage.fleet.machine(id).unwrap();
     let agent = machine.agent_id().unwrap();
-    request(&stage, &machine.token, "DELETE", &format!("/v1/servers/{id}"), "").await;
+    call(&stage.cloud, &machine.token, "DELETE", &format!("/v1/servers/{id}"), "").await.unwrap();
     within(10, async || (!runs(agent)).then_some(())).await;
     // Its Node stays, and is seen to be lost.
     within(10, async || ready(&stage, "burst-0").await.filter(|status| status == "Unknown")).await;
@@ -139,24 +135,9 @@ async fn create(stage: &Stage, name: &str) -> u64 {
         "name": name, "server_type": "cpx22", "image": "ubuntu-24.04", "location": "fsn1", "user_data": user_data,
         "labels": {label::MANAGED_BY: label::CURFEW},
     });
-    let answer = request(stage, &token("controller"), "POST", "/v1/servers", &order.to_string()).await;
+    let answer =
+        call(&stage.cloud, &token("controller"), "POST", "/v1/servers", &order.to_string()).await.unwrap();
     answer["server"]["id"].as_u64().unwrap()
-}
-
-#[expect(clippy::expect_used, reason = "fails the test that calls it")]
-async fn request(stage: &Stage, token: &str, method: &str, path: &str, body: &str) -> Value {
-    let address = stage.cloud.endpoint().replace("http://", "").replace("/v1", "");
-    let mut stream = TcpStream::connect(address).await.expect("the cloud is up");
-    let head = format!(
-        "{method} {path} HTTP/1.1\r\nHost: cloud\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\
-         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-        body.len()
-    );
-    stream.write_all(head.as_bytes()).await.expect("the cloud reads");
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.expect("the cloud answers");
-    let (_, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
-    serde_json::from_str(body).expect("JSON")
 }
 
 async fn ready(stage: &Stage, node: &str) -> Option<String> {

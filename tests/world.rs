@@ -202,12 +202,22 @@ impl World {
 
     /// Waits until there is something.
     pub async fn becomes<T>(&self, what: &str, look: impl Fn() -> Option<T>) -> Result<T> {
+        self.becomes_within(PATIENCE, what, look).await
+    }
+
+    /// The same, where it takes longer.
+    pub async fn becomes_within<T>(
+        &self,
+        patience: Duration,
+        what: &str,
+        look: impl Fn() -> Option<T>,
+    ) -> Result<T> {
         let begun = Instant::now();
         loop {
             if let Some(found) = look() {
                 return Ok(found);
             }
-            if begun.elapsed() > PATIENCE {
+            if begun.elapsed() > patience {
                 let beats: Vec<_> = self.machines.iter().map(|machine| self.beat(machine)).collect();
                 return Err(format!("{what} did not come; the heartbeats are {beats:?}").into());
             }

@@ -11,6 +11,7 @@ use crate::{
     clock::{Reading, Uptime},
     condition::{judge, to_write},
     crd::{CapacityLeaseStatus, Phase},
+    distinct,
     event::{self, Events},
     observe::{Lease, Node, World},
     pass::{Plan, drive},
@@ -54,11 +55,12 @@ fn plan(world: &World, reading: Reading) -> Plan<Publication> {
             plan.jobs.push((format!("node/{}", node.name), Publication::Condition { node, condition }));
         }
     }
+    let twins = distinct::twins(world, now);
     for lease in world.leases.values() {
         let key = format!("lease/{}", lease.name);
         if let Some(hold) = finalizer(lease, world, now) {
             plan.jobs.push((key, Publication::Finalizer { lease: Box::new(lease.clone()), hold }));
-        } else if let Some(status) = status::of(lease, world, reading) {
+        } else if let Some(status) = status::of(lease, world, &twins, reading) {
             match status::difference(&lease.status, &status) {
                 Difference::Same => {}
                 Difference::Rolling if !due(lease, reading.up) => {

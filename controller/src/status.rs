@@ -1,17 +1,25 @@
 //! What a lease's status should say. Pure.
 
+mod ended;
 mod rent;
 
 use curfew_contract::{Assessment, annotation};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
+use ended::{machines_distinct, residue_free};
+
+pub(crate) use ended::{MACHINES_DISTINCT, RESIDUE_FREE};
+
 use crate::{
     clock::Reading,
     condition::{judge, words},
+    cost,
     crd::{CapacityLeaseStatus, NodeStatus, Phase},
+    distinct::Twins,
     hold::{Stage, Wish},
     observe::{Lease, Node, World},
+    release::{is_cleared, record, residue},
     rent::{instances, is_over, verdict},
 };
 
@@ -29,10 +37,19 @@ pub(crate) enum Difference {
 }
 
 /// The status of `lease` as things stand.
-pub(crate) fn of(lease: &Lease, world: &World, reading: Reading) -> Option<CapacityLeaseStatus> {
+pub(crate) fn of(
+    lease: &Lease,
+    world: &World,
+    twins: &[Twins<'_>],
+    reading: Reading,
+) -> Option<CapacityLeaseStatus> {
     let now = reading.now?;
-    if lease.status.released_at.is_some() || !world.listed() {
+    if !world.listed() {
         return None;
+    }
+    if lease.status.released_at.is_some() {
+        let rented = !lease.status.instances.is_empty();
+        return rented.then(|| ended::after_release(lease, world, reading, now));
     }
     let verdict = verdict(lease, world);
     let taken =
@@ -52,6 +69,8 @@ pub(crate) fn of(lease: &Lease, world: &World, reading: Reading) -> Option<Capac
     let over = matches!(stage, Stage::Ended(_)) && lease.deleting.is_none() && let_go(lease, world, now);
     let instances = if lease.rents() { instances(lease, world, now) } else { vec![] };
     let released_at = over.then(|| whole(now));
+    let instances = record(lease, world, instances, now);
+    let residue = residue::left(lease);
     let refusal = verdict.and_then(Result::err);
     let conditions = [
         refusal.as_ref().map_or_else(|| accepted(lease), rent::refused),
@@ -65,6 +84,9 @@ pub(crate) fn of(lease: &Lease, world: &World, reading: Reading) -> Option<Capac
         [ready, rent::expiry_clamped(lease, world), rent::degraded(&instances)]
     });
     let conditions = conditions.into_iter().chain(rented.into_iter().flatten());
+    let conditions = conditions.chain(machines_distinct(&held, twins));
+    let conditions = conditions.chain(residue_free(lease, &instances, &residue, reading));
+    let conditions: Vec<_> = conditions.map(|said| said.since(lease, now)).collect();
     Some(CapacityLeaseStatus {
         accepted_at: lease.status.accepted_at.clone(),
         expires_at: rent::expires_at(lease, world, now),
@@ -75,17 +97,17 @@ pub(crate) fn of(lease: &Lease, world: &World, reading: Reading) -> Option<Capac
         nodes,
         ready_at: rent::ready_at(lease, &instances).filter(|_| lease.rents()),
         selection: lease.status.selection.clone(),
-        cost: lease.status.cost.clone(),
+        cost: cost::of(lease, &instances, now),
         instances,
-        residue: lease.status.residue.clone(),
-        conditions: conditions.map(|said| said.since(lease, now)).collect(),
+        residue,
+        conditions: ended::standing(lease, conditions),
     })
 }
 
 /// Whether every machine of an ended lease is gone, or was told to stay.
 pub(crate) fn let_go(lease: &Lease, world: &World, now: Timestamp) -> bool {
     if lease.rents() {
-        return is_over(lease, world);
+        return is_over(lease, world) && is_cleared(lease, world, now);
     }
     world.listed()
         && world.nodes.values().all(|node| {

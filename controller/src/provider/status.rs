@@ -8,7 +8,7 @@ use crate::{
     clock::{Reading, Uptime},
     cloud::CallError,
     crd::{CatalogueStatus, ProviderConfigStatus},
-    observe::{Checked, Fault, Provider, World},
+    observe::{Checked, Fault, Provider, Swept, World},
 };
 
 /// The status, if it is not what stands.
@@ -19,8 +19,10 @@ pub(super) fn of(provider: &Provider, world: &World, reading: Reading) -> Option
         (CAN_DELETE, can_delete(provider)),
         (CATALOGUE, catalogue(provider, now)),
     ];
+    // Until it has swept once, what stands from before is said.
+    let swept = provider.swept.as_ref().map(|swept| (SWEEP, sweep(swept)));
     let mut status = provider.status.clone();
-    for (type_, said) in said {
+    for (type_, said) in said.into_iter().chain(swept) {
         let condition = said.since(type_, provider, now);
         // Conditions of others are theirs.
         match status.conditions.iter_mut().find(|known| known.type_ == type_) {
@@ -130,6 +132,11 @@ fn catalogue(provider: &Provider, now: Timestamp) -> Said {
             None => Said::checking(provider, CATALOGUE, "it has not been fetched yet"),
         },
     }
+}
+
+fn sweep(swept: &Swept) -> Said {
+    let Swept { goes_on, reason, message } = swept;
+    if *goes_on { Said::yes(reason, message.clone()) } else { Said::no(reason, message.clone()) }
 }
 
 /// A call that brought nothing, as a fault.
@@ -249,6 +256,8 @@ pub(crate) const READY: &str = "Ready";
 pub(crate) const CAN_DELETE: &str = "CanDelete";
 /// `Catalogue`: prices and stock are known.
 pub(crate) const CATALOGUE: &str = "Catalogue";
+/// `Sweep`: whatever outlived its lease is deleted.
+pub(crate) const SWEEP: &str = "Sweep";
 
 const REFUSED: &str = "CredentialRefused";
 const READ_ONLY: &str = "CredentialReadOnly";

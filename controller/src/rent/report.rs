@@ -11,8 +11,9 @@ use super::{
     slot::{Slot, surplus},
 };
 use crate::{
-    crd::{Instance, InstancePhase, Receipt},
+    crd::{Attachment, Instance, InstancePhase, Receipt},
     observe::{Lease, World},
+    release::residue,
     status::whole,
 };
 
@@ -65,9 +66,20 @@ fn instance(slot: &Slot<'_>, reason: Option<Reason>) -> Instance {
             kept.last_error.clone().filter(|_| learnt.server.is_none())
         }),
         receipt: receipt(slot),
+        attached: attached(slot),
         ..kept.clone()
     };
     Instance { phase: Some(phase(slot, &new)), ..new }
+}
+
+/// What may outlive it, as last seen before it was told to go: a server on its way out has let go of everything.
+fn attached(slot: &Slot<'_>) -> Vec<Attachment> {
+    let Slot { kept, learnt, listed, .. } = *slot;
+    let server = listed.or(learnt.server.as_ref());
+    match server.filter(|_| kept.attached.is_empty() || learnt.removal.accepted.is_none()) {
+        Some(server) => residue::attachments(&server.attached),
+        None => kept.attached.clone(),
+    }
 }
 
 /// Times of the end, as they become known; what they amount to is concluded once it is over.

@@ -1,11 +1,13 @@
 //! Who may do what: pure. A kubelet gets exactly what the Node authorizer and the `NodeRestriction` admission
-//! leave it, as probed on a real API server 1.36; people in `system:masters` and the controller get everything.
+//! leave it, as probed on a real API server 1.36; the controller what [`super::role`] says; people in `system:masters` get
+//! everything.
 
 use serde_json::Value;
 
 use super::{
     refusal::Refusal,
     resource::{Target, Verb},
+    role,
     selector::Selector,
     store::Store,
 };
@@ -52,7 +54,11 @@ impl User {
     }
 
     fn may_everything(&self) -> bool {
-        self.in_group("system:masters") || self.is_authenticated() && self.name == CONTROLLER
+        self.in_group("system:masters")
+    }
+
+    fn is_controller(&self) -> bool {
+        self.is_authenticated() && self.name == CONTROLLER
     }
 }
 
@@ -68,6 +74,7 @@ pub(crate) struct Act<'a> {
 pub(crate) fn authorize(act: &Act<'_>, reads: NodeReads, store: &Store) -> Result<(), Refusal> {
     let allowed = act.user.may_everything()
         || act.user.is_authenticated() && is_about_oneself(act.target)
+        || act.user.is_controller() && role::allows(act.verb, act.target)
         || act.user.node().is_some_and(|node| kubelet_may(act, node, reads, store));
     if allowed { Ok(()) } else { Err(denied(act)) }
 }

@@ -8,7 +8,7 @@
 //!
 //! ```text
 //! serve (TLS, HTTP) ─▶ authz ─▶ api, mutate ─▶ patch, write, removal, eviction, typed, schema, cel ─▶ store ─▶ watch ─▶ shape, table
-//!        pki, fault                                                    discovery, review, event, kubelet
+//!        pki, fault   role                                             discovery, review, event, kubelet
 //! ```
 
 mod api;
@@ -30,6 +30,7 @@ mod refusal;
 mod removal;
 mod resource;
 mod review;
+mod role;
 mod schema;
 mod selector;
 mod serve;

@@ -23,7 +23,7 @@ use super::{
 pub enum Identity {
     /// `kubernetes-admin`, in `system:masters`.
     Admin,
-    /// The controller: everything is allowed, and each call is in the ledger.
+    /// The controller: what `deploy/rbac.yaml` allows, and each call is in the ledger.
     Controller,
     /// The kubelet of this node, in `system:nodes`.
     Kubelet(String),

@@ -42,6 +42,8 @@ const BUILT_IN: &[Row] = &[
     ("", "v1", "events", "Event", "ev", true, false, ALL),
     ("", "v1", "namespaces", "Namespace", "ns", false, true, KEPT),
     ("", "v1", "nodes", "Node", "no", false, true, ALL),
+    ("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", "pvc", true, true, ALL),
+    ("", "v1", "persistentvolumes", "PersistentVolume", "pv", false, true, ALL),
     ("", "v1", "pods", "Pod", "po", true, true, ALL),
     ("", "v1", "secrets", "Secret", "", true, false, ALL),
     ("", "v1", "serviceaccounts", "ServiceAccount", "sa", true, false, ALL),
@@ -70,6 +72,7 @@ const BUILT_IN: &[Row] = &[
     ("coordination.k8s.io", "v1", "leases", "Lease", "", true, false, ALL),
     ("events.k8s.io", "v1", "events", "Event", "ev", true, false, ALL),
     ("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", "pdb", true, true, ALL),
+    ("storage.k8s.io", "v1", "volumeattachments", "VolumeAttachment", "", false, true, ALL),
 ];
 
 impl Resource {

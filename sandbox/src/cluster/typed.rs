@@ -2,7 +2,10 @@
 //! real server does. Pure. Owns no type: they are those of `k8s-openapi`.
 
 use k8s_openapi::{
-    api::{apps::v1::DaemonSet, coordination::v1::Lease, core::v1, policy::v1::PodDisruptionBudget},
+    api::{
+        apps::v1::DaemonSet, coordination::v1::Lease, core::v1, policy::v1::PodDisruptionBudget,
+        storage::v1::VolumeAttachment,
+    },
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -18,6 +21,9 @@ pub(crate) fn normalize(resource: &Resource, object: &mut Value) -> Result<Vec<S
     let clean = match resource.kind.as_str() {
         "Node" => through::<v1::Node>(object),
         "Pod" => through::<v1::Pod>(object),
+        "PersistentVolume" => through::<v1::PersistentVolume>(object),
+        "PersistentVolumeClaim" => through::<v1::PersistentVolumeClaim>(object),
+        "VolumeAttachment" => through::<VolumeAttachment>(object),
         "Event" => through::<v1::Event>(object),
         "Namespace" => through::<v1::Namespace>(object),
         "Secret" => through::<v1::Secret>(object),

@@ -35,7 +35,7 @@ fn lease(duration: &str) -> Value {
 #[tokio::test]
 async fn a_definition_is_established_and_then_served_as_it_says() {
     let bench = Bench::start().await;
-    let client = bench.client(&Identity::Controller).await;
+    let client = bench.client(&Identity::Admin).await;
     assert_eq!(ask(&client, &format!("POST {LEASES}"), &lease("1h")).await.0, 404);
     let (code, crd) = ask(&client, &format!("POST {CRDS}"), &definition()).await;
     assert_eq!((code, &crd["status"]["conditions"][1]["type"]), (201, &json!("Established")));

@@ -1,11 +1,14 @@
 //! What is refused, and with which words: each row of `tests/verdicts/rows.json`, to which a real API server is held too
 //! (`tests/verdicts/real.py`).
 
+use std::collections::BTreeMap;
+
 use curfew_controller::crd;
-use curfew_sandbox::cluster::{Cluster, Error, Options};
+use curfew_sandbox::cluster::{Cluster, Error};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+
+use crate::bench::Bench;
 
 const KINDS: [(&str, &str); 2] = [("CapacityLease", "capacityleases"), ("ProviderConfig", "providerconfigs")];
 
@@ -35,13 +38,11 @@ struct Row {
 #[tokio::test]
 async fn every_verdict_is_that_of_the_real_server() {
     let table: Table = serde_json::from_str(include_str!("../../../tests/verdicts/rows.json")).unwrap();
-    let dir = tempfile::tempdir().unwrap();
     let definitions = crd::definitions().map(|definition| serde_json::to_value(definition).unwrap());
-    let options = Options { definitions: definitions.into(), ..Options::default() };
-    let cluster = Cluster::start(dir.path(), options).await.unwrap();
+    let bench = Bench::with(|options| options.definitions = definitions.into()).await;
     let mut wrong = Vec::new();
     for (at, row) in table.rows.iter().enumerate() {
-        let said = verdict(&cluster, &table.bases[&row.base], row, &format!("row-{at}"));
+        let said = verdict(&bench.cluster, &table.bases[&row.base], row, &format!("row-{at}"));
         if row.says.is_some() != said.is_some()
             || said.iter().zip(&row.says).any(|(said, expected)| !said.contains(expected))
         {
