@@ -88,8 +88,12 @@ impl Show {
         let mut sights = Vec::new();
         for machine in machines {
             let (name, server) = (machine.name.clone(), machine.id);
-            let (shown, deadline) = (stage.api.shown(&name).await?, stage.api.deadline(&name).await?);
+            let shown = stage.api.shown(&name).await?;
             let gone = stage.gone_with(lease, machine, Duration::ZERO).await?;
+            let deadline = match &gone {
+                Some(gone) => gone.deadline,
+                None => stage.api.deadline(&name).await?,
+            };
             sights.push(Sight { name, server, shown, deadline, gone });
         }
         // Where nothing can be drawn over, only what changed is told: no countdown.

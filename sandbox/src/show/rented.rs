@@ -1,7 +1,7 @@
 //! The second lease: it rents its machines, and gives them back with a receipt.
 
 use serde_json::Value;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 use super::{FRAME, PATIENCE, Show, armed};
 use crate::stage::{Credentials, Rental, Stage, StageError};
@@ -15,20 +15,29 @@ impl Show {
         let rental = Rental { replicas: MACHINES, ..Rental::new(PROVIDER, LASTS) };
         stage.api.add_lease(LEASE, &rental.spec()).await?;
         let begun = Instant::now();
-        loop {
-            let sights = self.look(stage, LEASE, &stage.fleet.machines()).await?;
-            if sights.len() == MACHINES && armed(&sights) {
-                break;
+        let machines = loop {
+            let mut machines = stage.fleet.machines();
+            machines.sort_by(|a, b| a.name.cmp(&b.name));
+            if machines.len() < MACHINES {
+                sleep(FRAME).await;
+            } else if armed(&self.look(stage, LEASE, &machines).await?) {
+                break machines;
             }
             if begun.elapsed() > PATIENCE {
                 return Ok(self.broken("its machines are not armed"));
             }
-        }
+        };
         self.screen.keep();
-        self.screen.say("   Rented, joined and armed. Nobody will be asked: the lease ends by itself.");
+        let last = &machines[MACHINES - 1];
+        last.kill_all();
+        self.screen.say(&format!(
+            "   Rented, joined and armed. Now kill -9 of agent and timer of {}: there, only the\n   \
+             controller is left.",
+            last.name
+        ));
         let begun = Instant::now();
         let lease = loop {
-            self.look(stage, LEASE, &stage.fleet.machines()).await?;
+            self.look(stage, LEASE, &machines).await?;
             let lease = stage.api.lease(LEASE).await?;
             if lease["status"]["releasedAt"].is_string() {
                 break lease;
@@ -38,14 +47,13 @@ impl Show {
             }
         };
         // What is gone is drawn once more, with its end.
-        self.look(stage, LEASE, &stage.fleet.machines()).await?;
-        tokio::time::sleep(FRAME).await;
+        self.look(stage, LEASE, &machines).await?;
         self.screen.keep();
         self.screen.say("   Given back. The receipts, out of the lease's status:");
         for line in receipts(&lease["status"]) {
             self.screen.say(&line);
         }
-        let left = stage.fleet.machines().iter().any(|machine| stage.cloud.contains(machine.id));
+        let left = machines.iter().any(|machine| stage.cloud.contains(machine.id));
         Ok(!left || self.broken("a server is left"))
     }
 
