@@ -103,7 +103,9 @@ fn ready(provider: &Provider, world: &World, up: Uptime) -> Said {
 
 fn can_delete(provider: &Provider) -> Said {
     match provider.checks.authority.as_ref().map(|checked| (&checked.found, checked.certain)) {
-        None if provider.account.is_none() => Said::unknown("NoCredential", "there is no credential to try"),
+        None if provider.account.is_none() && provider.checks.credential.is_some() => {
+            Said::unknown("NoCredential", "there is no credential to try")
+        }
         None => Said::checking(provider, CAN_DELETE, "it has not been tried yet"),
         Some((Ok(()), _)) => Said::yes("Proven", "a harmless write was accepted"),
         Some((Err(Fault::Certain { reason, message }), _)) => Said::no(reason, message.clone()),
@@ -166,7 +168,7 @@ pub(super) fn invalid(message: String) -> Fault {
 /// A token that sees none of our servers.
 pub(super) fn another_project(servers: usize) -> Fault {
     let message = format!(
-        "the token sees none of the {servers} servers of this cluster, so it is of another project: put one of the same project into the Secret, or release the leases first"
+        "the token sees none of the {servers} servers of this cluster, so it is of another project: put one of the same project into the Secret; if they are all gone, restart the controller"
     );
     Fault::Certain { reason: ANOTHER_PROJECT, message }
 }
