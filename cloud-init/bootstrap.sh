@@ -8,7 +8,8 @@
 # A stage is a process of its own under `set -eu`, so that nothing it forgets to check goes on. Which way it fails: no
 # join, a loud word, its files put back, and another try each minute for ever, since a machine without its switch bills
 # without an end. A switch that has started is never stopped again.
-# Never on a command line or in the log: a secret, or an address's path, which may be one.
+# Never on a command line or in the log: a secret, or the address of one. (The agent's own address is on a command line
+# where only busybox or apt-helper is left to fetch it.)
 set -eu
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 LC_ALL=C

@@ -16,8 +16,11 @@ mod life_of_a_node;
 mod notify;
 mod provider_config;
 mod ready;
+mod release;
 mod rent;
 mod secrets;
+mod sweep;
+mod sweep_outside;
 mod units;
 mod wire;
 mod wrongful_deletion;
@@ -39,8 +42,11 @@ fn main() -> ExitCode {
         notify::PROMISES,
         provider_config::PROMISES,
         ready::PROMISES,
+        release::PROMISES,
         rent::PROMISES,
         secrets::PROMISES,
+        sweep::PROMISES,
+        sweep_outside::PROMISES,
         units::PROMISES,
         wire::PROMISES,
         wrongful_deletion::PROMISES,

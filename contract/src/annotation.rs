@@ -34,6 +34,18 @@ pub const GRACE: &str = "curfew.dev/grace";
 /// * If unreadable: it is a mark all the same, for an end that is not known.
 pub const CORDONED_FOR: &str = "curfew.dev/cordoned-for";
 
+/// The controller has cordoned this Node, to move its work away before it deletes the machine at the end named here.
+///
+/// Not [`CORDONED_FOR`]: the agent takes its own mark off, and the cordon with it, whenever *its* end is not near, and a
+/// lease may ask for more time to drain than the agent's grace. Neither ever takes off the other's cordon, nor a person's.
+///
+/// * Written by: the controller, in the same patch as `spec.unschedulable`, and taken away with it.
+/// * Read by: the controller, also one that was restarted: only a Node that carries it is uncordoned when the lease is
+///   extended. A person who wants the Node to stay cordoned takes it away.
+/// * Format: the time at which the machine is to be deleted, RFC 3339, UTC, whole seconds.
+/// * If unreadable: it is a mark all the same, for an end that is not known.
+pub const DRAINED_FOR: &str = "curfew.dev/drained-for";
+
 /// What the agent will do, and whether it can.
 ///
 /// * Written by: the agent, with the kubelet's credential.
@@ -55,12 +67,13 @@ mod tests {
     #[test]
     fn the_keys_are_spelled_as_promised() {
         assert_eq!(
-            [DEADLINE, DEADLINE_FOR, GRACE, CORDONED_FOR, HEARTBEAT, WATCHDOG_ARMED],
+            [DEADLINE, DEADLINE_FOR, GRACE, CORDONED_FOR, DRAINED_FOR, HEARTBEAT, WATCHDOG_ARMED],
             [
                 "curfew.dev/deadline",
                 "curfew.dev/deadline-for",
                 "curfew.dev/grace",
                 "curfew.dev/cordoned-for",
+                "curfew.dev/drained-for",
                 "curfew.dev/heartbeat",
                 "WatchdogArmed"
             ]

@@ -8,6 +8,7 @@
 //! controller ──[annotation::DEADLINE, DEADLINE_FOR, GRACE]─▶ Node ──▶ agent  deadline.rs grace.rs policy.rs
 //! controller ◀──────[annotation::HEARTBEAT]─────────── Node ◀── agent      heartbeat.rs
 //! agent ──[annotation::CORDONED_FOR]──▶ Node ──▶ agent, after a restart
+//! controller ──[annotation::DRAINED_FOR]──▶ Node ──▶ controller, after a restart
 //! controller ──[WatchdogArmed, from condition::assess]─▶ Node, CapacityLease  condition.rs
 //! whoever rents ──[label::*]──▶ server at the provider ──▶ agent, sweeper   label.rs
 //! ```

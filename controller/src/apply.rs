@@ -1,7 +1,10 @@
-//! The only file that writes to the cluster. Each call has a time-out and says which object it was about.
+//! The only module that writes to the cluster. Each call has a time-out and says which object it was about.
 
 mod provider;
+mod removal;
 mod secret;
+mod sweep;
+mod work;
 
 use std::{error::Error, sync::Arc, time::Duration};
 
@@ -83,15 +86,14 @@ impl Cluster {
             annotation::GRACE: grace.map(|grace| grace.to_string()),
         });
         let patch = json!({ "metadata": { "uid": uid, "annotations": annotations } });
-        let nodes: Api<core::Node> = Api::all(self.client.clone());
+        let nodes = self.nodes();
         let call = async { nodes.patch_metadata(node, &writer(), &Patch::Merge(&patch)).await.map(drop) };
         within("write the Node's deadline", call).await
     }
 
     /// Reads what only the full Node tells.
     pub(crate) async fn node(&self, name: &str) -> Result<(String, Full), Failure> {
-        let nodes: Api<core::Node> = Api::all(self.client.clone());
-        let node = within("read the Node", nodes.get(name)).await?;
+        let node = within("read the Node", self.nodes().get(name)).await?;
         let full = Full::from(&node);
         Ok((node.metadata.uid.unwrap_or_default(), full))
     }
@@ -104,7 +106,7 @@ impl Cluster {
         condition: &core::NodeCondition,
     ) -> Result<(), Failure> {
         let patch = json!({ "metadata": { "uid": node.uid }, "status": { "conditions": [condition] } });
-        let nodes: Api<core::Node> = Api::all(self.client.clone());
+        let nodes = self.nodes();
         let call =
             async { nodes.patch_status(&node.name, &writer(), &Patch::Strategic(&patch)).await.map(drop) };
         within("write the Node's condition", call).await
@@ -138,12 +140,23 @@ impl Cluster {
         within("write the CapacityLease's finalizer", call).await
     }
 
+    /// Whether nobody has changed the lease since, or deleted it. Reads the API server, never the cache.
+    pub(crate) async fn is_unchanged(&self, name: &str, uid: &str, generation: i64) -> Result<bool, Failure> {
+        let leases = self.leases();
+        let meta = within("read the CapacityLease again", leases.get_metadata(name)).await?.metadata;
+        Ok(meta.uid.as_deref() == Some(uid) && meta.generation == Some(generation))
+    }
+
     /// Whether the lease still is what the decision was made from. Reads the API server, never the cache.
     pub(crate) async fn is_current(&self, name: &str, uid: &str, generation: i64) -> Result<bool, Failure> {
         let leases = self.leases();
         let meta = within("read the CapacityLease again", leases.get_metadata(name)).await?.metadata;
         let same = meta.uid.as_deref() == Some(uid) && meta.generation == Some(generation);
         Ok(same && meta.deletion_timestamp.is_none())
+    }
+
+    fn nodes(&self) -> Api<core::Node> {
+        Api::all(self.client.clone())
     }
 
     /// The lease as the API server has it, never as the cache does. `None`: it is gone.

@@ -1,10 +1,16 @@
 //! The cluster's time: the API server's `Date`, carried between answers by `CLOCK_BOOTTIME`.
 //!
+//! `Date` is cut to whole seconds: each answer alone is up to a second behind, and none is ahead. So of the last answers the
+//! one counts that was least behind, and whoever asks does so at ever other fractions of a second.
+//!
 //! The only file that reads a clock. The machine's own wall clock never supplies the time: one that is wrong must not
 //! move a deadline. One API server of several may be wrong too, so a step counts only once it has been confirmed, and
 //! so does a first answer that this machine's own clock contradicts: until then nothing that needs a time is decided.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use jiff::{SignedDuration, Timestamp};
 use nix::time::{ClockId, clock_gettime};
@@ -72,9 +78,11 @@ pub(crate) enum Heard {
 }
 
 /// Cluster time less uptime, and a step that waits to be confirmed. Pure.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Offset {
     current: Option<SignedDuration>,
+    /// Of the last answers that were followed.
+    recent: VecDeque<SignedDuration>,
     doubted: Option<(SignedDuration, Uptime)>,
 }
 
@@ -84,7 +92,7 @@ impl Offset {
         let heard = date.duration_since(Timestamp::UNIX_EPOCH) - up.0;
         let step = self.current.map_or_else(|| date.duration_since(own), |current| heard - current);
         if step.abs() <= SMALL {
-            *self = Self { current: Some(heard), doubted: None };
+            self.follow(heard);
             return Heard::Followed;
         }
         let since = match self.doubted {
@@ -92,11 +100,19 @@ impl Offset {
             _ => up,
         };
         if up.since(since) >= CONFIRMED_AFTER {
-            *self = Self { current: Some(heard), doubted: None };
+            self.recent.clear();
+            self.follow(heard);
             return Heard::Stepped(step);
         }
         self.doubted = Some((heard, since));
         Heard::Doubted(step)
+    }
+
+    fn follow(&mut self, heard: SignedDuration) {
+        self.recent.truncate(FRACTIONS - 1);
+        self.recent.push_front(heard);
+        self.current = self.recent.iter().copied().max();
+        self.doubted = None;
     }
 }
 
@@ -113,12 +129,15 @@ pub(crate) fn uptime() -> Uptime {
     Uptime(read.ok().and_then(|up| up.try_into().ok()).unwrap_or_default())
 }
 
-fn own() -> Timestamp {
+/// What this machine's own wall clock says. Never the cluster's time, only something to compare it with.
+pub(crate) fn own() -> Timestamp {
     let read = clock_gettime(ClockId::CLOCK_REALTIME).map(std::time::Duration::from);
     let since = read.ok().and_then(|since| SignedDuration::try_from(since).ok()).unwrap_or_default();
     Timestamp::UNIX_EPOCH.saturating_add(since).unwrap_or(Timestamp::MAX)
 }
 
+/// So many answers, each asked for at another sixteenth of a second, tell the time to a sixteenth.
+pub(crate) const FRACTIONS: usize = 16;
 const SMALL: SignedDuration = SignedDuration::from_secs(5);
 const CONFIRMED_AFTER: SignedDuration = SignedDuration::from_secs(60);
 
@@ -138,6 +157,28 @@ mod tests {
         assert_eq!(http_date("Mon, 30 Nov 2026 20:00:00 GMT"), Some(DATE));
         assert_eq!(http_date("Monday, 30-Nov-26 20:00:00 GMT"), None);
         assert_eq!(http_date(""), None);
+    }
+
+    #[test]
+    fn of_the_last_answers_the_one_counts_that_was_least_behind() {
+        let mut offset = Offset::default();
+        let mut hear = |millis: i64| {
+            let (up, at) = (SignedDuration::from_millis(millis), DATE + SignedDuration::from_millis(millis));
+            let date = Timestamp::from_second(at.as_second()).unwrap();
+            assert_eq!(offset.hear(date, Uptime(up), at), Heard::Followed);
+            offset.current.unwrap() - DATE.duration_since(Timestamp::UNIX_EPOCH)
+        };
+        assert_eq!(hear(900), SignedDuration::from_millis(-900));
+        assert_eq!(hear(20_100), SignedDuration::from_millis(-100), "less behind");
+        assert_eq!(hear(40_800), SignedDuration::from_millis(-100), "more behind");
+        for nth in 0..16 {
+            hear(60_500 + nth * 20_000);
+        }
+        assert_eq!(
+            hear(400_500),
+            SignedDuration::from_millis(-500),
+            "an old answer no longer counts: clocks drift"
+        );
     }
 
     #[test]

@@ -4,9 +4,10 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use k8s_openapi::{
     api::core::v1::{NodeCondition, ObjectReference},
-    apimachinery::pkg::apis::meta::v1::Condition,
+    apimachinery::pkg::apis::meta::v1::{Condition, Time},
 };
 use kube::{
     Client,
@@ -16,13 +17,13 @@ use tokio::sync::mpsc;
 use tracing::debug;
 
 use crate::{
-    crd::{CapacityLeaseStatus, Phase, ProviderConfigStatus},
+    crd::{CapacityLeaseStatus, EnforcedBy, Instance, Phase, ProviderConfigStatus, Receipt},
     observe::{Lease, Node, Provider},
-    provider::{CAN_DELETE, CATALOGUE, READY},
+    provider::{CAN_DELETE, CATALOGUE, READY, SWEEP},
     rent::Reason,
     status::{
-        ACCEPTED, DEADLINES_WRITTEN, EXPIRY_CLAMPED, INSTANCES_READY, NODE_CONFLICT, NODES_SKIPPED,
-        WRITE_FAILED,
+        ACCEPTED, DEADLINES_WRITTEN, EXPIRY_CLAMPED, INSTANCES_READY, MACHINES_DISTINCT, NODE_CONFLICT,
+        NODES_SKIPPED, RESIDUE_FREE, WRITE_FAILED,
     },
 };
 
@@ -42,6 +43,32 @@ impl Notice {
     pub(crate) fn released(lease: &Lease) -> Self {
         let note = "the lease is over; its machines were told to stay".into();
         Self::on_lease(&lease.name, &lease.uid, false, "Released", "Release", note)
+    }
+
+    /// A server that outlived its lease: is it gone?
+    pub(crate) fn swept(provider: &Provider, gone: bool, note: String) -> Self {
+        let about = reference("curfew.dev/v1alpha1", "ProviderConfig", &provider.name, &provider.uid);
+        let reason = if gone { "Swept" } else { "SweepFailed" };
+        Self { about, warning: true, reason, action: "Sweep".into(), note }
+    }
+
+    /// A Node whose lease and machine are gone.
+    pub(crate) fn orphan_removed(name: &str, uid: &str, lease: &str) -> Self {
+        let note = format!("the lease {lease} is over and no provider has its machine any more");
+        let about = reference("v1", "Node", name, uid);
+        Self { about, warning: false, reason: "OrphanRemoved", action: "Sweep".into(), note }
+    }
+
+    /// A machine's work is moved away, since the machine is deleted at `end`.
+    pub(crate) fn draining(node: &str, uid: &str, end: Timestamp) -> Self {
+        let end = end.strftime("%FT%TZ");
+        Self {
+            about: reference("v1", "Node", node, uid),
+            warning: false,
+            reason: "Draining",
+            action: "Drain".into(),
+            note: format!("work is moved away: the machine is deleted at {end}"),
+        }
     }
 
     /// What kind of event it is.
@@ -83,6 +110,8 @@ pub(crate) fn of_lease(lease: &Lease, new: &CapacityLeaseStatus) -> Vec<Notice> 
             DEADLINES_WRITTEN if why == WRITE_FAILED => say(true, "DeadlineWriteFailed", why, note),
             NODE_CONFLICT if holds => say(true, "NodeConflict", why, note),
             NODES_SKIPPED if holds => say(true, "ControlPlaneSkipped", why, note),
+            MACHINES_DISTINCT if !holds => say(true, "MachinesNotDistinct", why, note),
+            RESIDUE_FREE if !holds => say(true, "ResidueLeft", why, note),
             INSTANCES_READY if holds => say(false, "InstancesReady", why, note),
             EXPIRY_CLAMPED if holds => say(true, "ExpiryClamped", why, note),
             curfew_contract::annotation::WATCHDOG_ARMED if holds => say(false, "Armed", why, note),
@@ -107,6 +136,12 @@ pub(crate) fn of_lease(lease: &Lease, new: &CapacityLeaseStatus) -> Vec<Notice> 
         if !id.is_empty() && was.is_none_or(|was| was.provider_id.is_none()) {
             say(false, "MachineRented", &slot, &format!("{name} is {id}"));
         }
+        if let Some(receipt) =
+            concluded(instance).filter(|_| was.and_then(concluded).is_none() && !id.is_empty())
+        {
+            let planned = matches!(receipt.enforced_by, Some(EnforcedBy::Controller | EnforcedBy::Agent));
+            say(!planned, "MachineGone", &slot, &gone(instance, receipt));
+        }
         let lost = instance.releasing.as_deref().filter(|reason| Reason::is_loss(reason));
         if let Some(reason) = lost.filter(|_| was.is_none_or(|was| was.releasing.is_none())) {
             let why = instance.last_error.as_deref().unwrap_or_default();
@@ -119,6 +154,27 @@ pub(crate) fn of_lease(lease: &Lease, new: &CapacityLeaseStatus) -> Vec<Notice> 
     notices
 }
 
+fn concluded(instance: &Instance) -> Option<&Receipt> {
+    instance.receipt.as_ref().filter(|receipt| receipt.evidence.is_some())
+}
+
+/// A receipt in one line.
+fn gone(instance: &Instance, receipt: &Receipt) -> String {
+    let at = |time: &Option<Time>| time.as_ref().map_or("-".into(), |at| at.0.strftime("%FT%TZ").to_string());
+    let by = receipt.enforced_by.map_or("nobody knows whom", EnforcedBy::as_str);
+    format!(
+        "{} ({}): deadline {}, deleted by {by}, accepted {}, action {}, absent {}, {} s late; {}",
+        instance.name.as_deref().unwrap_or("-"),
+        instance.provider_id.as_deref().unwrap_or("-"),
+        at(&receipt.deadline),
+        at(&receipt.delete_accepted_at),
+        receipt.action_id.as_deref().unwrap_or("-"),
+        at(&receipt.absent_at),
+        receipt.overshoot_seconds.map_or("-".into(), |late| late.to_string()),
+        receipt.evidence.as_deref().unwrap_or_default(),
+    )
+}
+
 /// What a provider's new status says that the old one did not.
 pub(crate) fn of_provider(provider: &Provider, new: &ProviderConfigStatus) -> Vec<Notice> {
     let about = reference("curfew.dev/v1alpha1", "ProviderConfig", &provider.name, &provider.uid);
@@ -129,6 +185,8 @@ pub(crate) fn of_provider(provider: &Provider, new: &ProviderConfigStatus) -> Ve
         (CAN_DELETE, "False") => Some((true, "CannotDelete")),
         (CATALOGUE, "True") => Some((false, "CatalogueFetched")),
         (CATALOGUE, "False") => Some((true, "CatalogueOutdated")),
+        (SWEEP, "True") => Some((false, "SweepGoesOn")),
+        (SWEEP, "False") => Some((true, "SweepFrozen")),
         _ => None,
     };
     let notice = |condition: &Condition| {

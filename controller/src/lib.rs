@@ -17,8 +17,10 @@ mod clock;
 mod cloud;
 pub mod cloud_init;
 mod condition;
+mod cost;
 pub mod crd;
 mod deadline;
+mod distinct;
 mod event;
 #[cfg(test)]
 mod fixture;
@@ -28,11 +30,13 @@ mod observe;
 mod pass;
 mod provider;
 mod publish;
+mod release;
 mod renew;
 mod rent;
 mod run;
 mod shared;
 mod status;
+mod sweep;
 mod terms;
 mod watch;
 
@@ -55,7 +59,7 @@ pub fn main() -> ExitCode {
 }
 
 /// Runs the program; `args` begins with its name. Exit code 0: done, or stopped by a signal. 1: it could not go on,
-/// and said why. 2: the command line is wrong.
+/// and said why. 2: the command line is wrong. Of `sweep` there are more, see its `--help`.
 pub fn run_from<I: IntoIterator<Item = OsString>>(args: I) -> ExitCode {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
@@ -65,7 +69,7 @@ pub fn run_from<I: IntoIterator<Item = OsString>>(args: I) -> ExitCode {
         }
     };
     match dispatch(cli.command) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             let causes = std::iter::successors(error.source(), |cause| (*cause).source());
             let because = causes.last().map(|root| format!("\n  because: {root}")).unwrap_or_default();
@@ -76,7 +80,7 @@ pub fn run_from<I: IntoIterator<Item = OsString>>(args: I) -> ExitCode {
     }
 }
 
-fn dispatch(command: Command) -> Result<(), Box<dyn Error>> {
+fn dispatch(command: Command) -> Result<ExitCode, Box<dyn Error>> {
     match command {
         Command::Crd => io::stdout().write_all(crd::print()?.as_bytes())?,
         Command::Version => writeln!(io::stdout(), "curfew-controller {}", env!("CARGO_PKG_VERSION"))?,
@@ -97,8 +101,9 @@ fn dispatch(command: Command) -> Result<(), Box<dyn Error>> {
                 .map_err(|error| run::RunError::Process("the async runtime", error))?
                 .block_on(run::run(args))?;
         }
+        Command::Sweep(args) => return Ok(sweep::outside(&args)?),
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Logs through a thread of its own, which drops lines when it cannot keep up: a log that nobody reads must not keep a

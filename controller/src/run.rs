@@ -17,9 +17,11 @@ use crate::{
     apply::Cluster,
     args::RunArgs,
     event::{self, Events},
-    identify, provider, publish, renew, rent,
+    identify, provider, publish,
+    release::{cleanup, drain, lookup},
+    renew, rent,
     shared::Shared,
-    watch,
+    sweep, watch,
 };
 
 /// Why the controller cannot run.
@@ -62,8 +64,13 @@ pub(crate) async fn run(args: RunArgs) -> Result<(), RunError> {
         ended = task(watch::cluster(Arc::clone(&shared), client.clone())) => (ended, "the look at kube-system"),
         ended = task(identify::run(Arc::clone(&shared), cluster.clone())) => (ended, "identification"),
         ended = task(renew::run(Arc::clone(&shared), cluster.clone())) => (ended, "renewal"),
+        ended = task(watch::attachments(Arc::clone(&shared), client.clone())) => (ended, "the watch of attachments"),
+        ended = task(drain::run(Arc::clone(&shared), cluster.clone(), events.clone())) => (ended, "draining"),
+        ended = task(cleanup::run(Arc::clone(&shared), cluster.clone())) => (ended, "clearing away"),
+        ended = task(lookup::run(Arc::clone(&shared))) => (ended, "the look for residue"),
         ended = task(provider::run(Arc::clone(&shared), cluster.clone(), events.clone(), provider_ca)) => (ended, "the look at providers"),
         ended = task(rent::run(Arc::clone(&shared), cluster.clone())) => (ended, "renting"),
+        ended = task(sweep::run(Arc::clone(&shared), cluster.clone(), events.clone())) => (ended, "the sweep"),
         ended = task(publish::run(Arc::clone(&shared), cluster, events)) => (ended, "publication"),
         ended = task(event::send(client, notices)) => (ended, "the event sender"),
         _ = terminate.recv() => return stopped("SIGTERM"),

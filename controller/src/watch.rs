@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use axum::http::{Request, header::DATE};
 use curfew_contract::duration;
 use futures::{Stream, StreamExt, pin_mut};
-use k8s_openapi::api::core::v1 as core;
+use k8s_openapi::api::{core::v1 as core, storage::v1::VolumeAttachment};
 use kube::{
     Api, Client, ResourceExt,
     client::Body,
@@ -21,7 +21,7 @@ use tracing::{info, warn};
 
 use crate::{
     apply::root,
-    clock::{Heard, Reading, http_date},
+    clock::{self, Heard, Reading, http_date},
     crd::{CapacityLease, ProviderConfig},
     observe::{Lease, Node, Provider, World},
     shared::Shared,
@@ -35,11 +35,16 @@ pub(crate) async fn nodes(shared: Arc<Shared>, client: Client) {
         let node = Node::read(node.metadata, known, reading.up, relisted);
         world.nodes.insert(node.name.clone(), node);
     };
-    let retain = |world: &mut World, names: &BTreeSet<String>| {
-        world.nodes.retain(|name, _| names.contains(name));
+    let retain = |world: &mut World, reading: Reading, names: &BTreeSet<String>| {
+        let gone = world.nodes.extract_if(.., |name, _| !names.contains(name));
+        gone.for_each(|(_, node)| world.departed.note(&node, reading));
         world.nodes_listed = true;
     };
-    let remove = |world: &mut World, name: &str| drop(world.nodes.remove(name));
+    let remove = |world: &mut World, reading: Reading, name: &str| {
+        if let Some(node) = world.nodes.remove(name) {
+            world.departed.note(&node, reading);
+        }
+    };
     follow(
         "nodes",
         watcher(api, Config::default().timeout(WATCH)).default_backoff(),
@@ -62,11 +67,11 @@ pub(crate) async fn leases(shared: Arc<Shared>, client: Client) {
         }
         world.leases.insert(lease.name.clone(), lease);
     };
-    let retain = |world: &mut World, names: &BTreeSet<String>| {
+    let retain = |world: &mut World, _: Reading, names: &BTreeSet<String>| {
         world.leases.retain(|name, _| names.contains(name));
         world.leases_listed = true;
     };
-    let remove = |world: &mut World, name: &str| drop(world.leases.remove(name));
+    let remove = |world: &mut World, _: Reading, name: &str| drop(world.leases.remove(name));
     follow(
         "leases",
         watcher(api, Config::default().timeout(WATCH)).default_backoff(),
@@ -92,13 +97,35 @@ pub(crate) async fn providers(shared: Arc<Shared>, client: Client) {
         }
         world.providers.insert(provider.name.clone(), provider);
     };
-    let retain = |world: &mut World, names: &BTreeSet<String>| {
+    let retain = |world: &mut World, _: Reading, names: &BTreeSet<String>| {
         world.providers.retain(|name, _| names.contains(name));
         world.providers_listed = true;
     };
-    let remove = |world: &mut World, name: &str| drop(world.providers.remove(name));
+    let remove = |world: &mut World, _: Reading, name: &str| drop(world.providers.remove(name));
     follow(
         "providers",
+        watcher(api, Config::default().timeout(WATCH)).default_backoff(),
+        &shared,
+        apply,
+        retain,
+        remove,
+    )
+    .await;
+}
+
+/// Follows what is attached to which Node, for ever.
+pub(crate) async fn attachments(shared: Arc<Shared>, client: Client) {
+    let api: Api<VolumeAttachment> = Api::all(client);
+    let apply = |world: &mut World, _: Reading, attachment: VolumeAttachment, _| {
+        world.attachments.insert(attachment.name_any(), attachment.spec.node_name);
+    };
+    let retain = |world: &mut World, _: Reading, names: &BTreeSet<String>| {
+        world.attachments.retain(|name, _| names.contains(name));
+        world.attachments_listed = true;
+    };
+    let remove = |world: &mut World, _: Reading, name: &str| drop(world.attachments.remove(name));
+    follow(
+        "volume attachments",
         watcher(api, Config::default().timeout(WATCH)).default_backoff(),
         &shared,
         apply,
@@ -130,8 +157,8 @@ async fn follow<K: ResourceExt>(
     stream: impl Stream<Item = watcher::Result<Event<K>>>,
     shared: &Shared,
     apply: impl Fn(&mut World, Reading, K, bool),
-    retain: impl Fn(&mut World, &BTreeSet<String>),
-    remove: impl Fn(&mut World, &str),
+    retain: impl Fn(&mut World, Reading, &BTreeSet<String>),
+    remove: impl Fn(&mut World, Reading, &str),
 ) {
     pin_mut!(stream);
     let mut listed = BTreeSet::new();
@@ -144,10 +171,12 @@ async fn follow<K: ResourceExt>(
             }
             Ok(Event::InitDone) => {
                 info!(what, count = listed.len(), "listed");
-                shared.change(|world, _| retain(world, &listed));
+                shared.change(|world, reading| retain(world, reading, &listed));
             }
             Ok(Event::Apply(object)) => shared.change(|world, reading| apply(world, reading, object, false)),
-            Ok(Event::Delete(object)) => shared.change(|world, _| remove(world, &object.name_any())),
+            Ok(Event::Delete(object)) => {
+                shared.change(|world, reading| remove(world, reading, &object.name_any()));
+            }
             Err(error) => warn!(what, error = root(&error), "watch interrupted; it is taken up again"),
         }
     }
@@ -155,6 +184,7 @@ async fn follow<K: ResourceExt>(
 
 /// Asks the API server for the time, for ever.
 pub(crate) async fn time(shared: Arc<Shared>, client: Client) {
+    let mut asked = 0;
     loop {
         let date = tokio::time::timeout(CALL, date(&client)).await.ok().flatten();
         let Some(date) = date else {
@@ -177,7 +207,9 @@ pub(crate) async fn time(shared: Arc<Shared>, client: Client) {
         if first || heard != Heard::Followed {
             shared.ring();
         }
-        tokio::time::sleep(EACH).await;
+        asked += 1;
+        // At another fraction of a second each time, and the first ones soon: see `clock`.
+        tokio::time::sleep(FRACTION + if asked < clock::FRACTIONS { SOON } else { EACH }).await;
     }
 }
 
@@ -194,7 +226,9 @@ async fn date(client: &Client) -> Option<jiff::Timestamp> {
 /// Seconds. A watch that says nothing for so long, and a little more, is dead, and is opened again.
 const WATCH: u32 = 60;
 const CALL: Duration = Duration::from_secs(8);
+const SOON: Duration = Duration::from_secs(1);
 const EACH: Duration = Duration::from_secs(20);
+const FRACTION: Duration = Duration::from_micros(62_500);
 const AGAIN: Duration = Duration::from_secs(2);
 /// The namespace that every cluster has, and whose UID tells clusters apart.
 const CLUSTER: &str = "kube-system";

@@ -32,6 +32,12 @@ pub enum Error {
     /// A local file cannot be read.
     #[error("cannot read {0}")]
     Unreadable(PathBuf, #[source] io::Error),
+    /// A file of the machine that its units do not see.
+    #[error(
+        "{0} is hidden from the agent, whose unit sees neither /home, /root and /run/user nor /tmp and /var/tmp: \
+         put it elsewhere, for example below /etc/curfew or /usr/local"
+    )]
+    Hidden(String),
     /// A one-time address that everybody on the way could read.
     #[error("a secret must not come over plain http, except from a private address: use https")]
     PlainSecret,

@@ -153,6 +153,9 @@ impl Options {
                 "a secret in user-data needs the metadata guard: without it every pod can read it",
             ));
         }
+        if let Some(path) = self.used_by_the_agent().find(|path| path.is_hidden_from_services()) {
+            return Err(Error::Hidden(path.to_string()));
+        }
         let is_open = |secret: &Secret| matches!(secret, Secret::OneTime(url) if !url.is_private());
         if self.secrets().any(is_open) {
             return Err(Error::PlainSecret);
@@ -188,6 +191,13 @@ impl Options {
             Flavour::None => None,
             Flavour::K3s { token: secret, .. } | Flavour::Kubeadm { configuration: secret } => Some(secret),
         }
+    }
+
+    /// Where the sandboxed units must find what the document names.
+    fn used_by_the_agent(&self) -> impl Iterator<Item = &Path> {
+        let token = if let Secret::OnMachine(path) = &self.token { Some(path) } else { None };
+        let on_image = if let Agent::OnImage { path, .. } = &self.agent { Some(path) } else { None };
+        [&self.bin_dir].into_iter().chain(token).chain(on_image)
     }
 
     fn secrets(&self) -> impl Iterator<Item = &Secret> {

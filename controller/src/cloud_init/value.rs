@@ -110,6 +110,16 @@ impl FromStr for Url {
     }
 }
 
+impl Path {
+    /// Whether `ProtectHome=` and `InaccessiblePaths=` of the units keep it from them (`systemd/curfew-agent.service`).
+    pub(super) fn is_hidden_from_services(&self) -> bool {
+        let is_below = |dir: &&str| {
+            self.0.strip_prefix(*dir).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        ["/home", "/root", "/run/user", "/tmp", "/var/tmp"].iter().any(is_below)
+    }
+}
+
 impl FromStr for Path {
     type Err = Refused;
 

@@ -50,12 +50,27 @@ pub struct Instance {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Receipt")]
     pub receipt: Option<Receipt>,
+    /// What may outlive it at the provider, as last seen while it was there. Looked up once it is gone: see `residue`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub attached: Vec<Attachment>,
     /// `VolumeAttachments` that outlived it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub volume_attachments: Vec<String>,
     /// When its Node was deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_deleted_at: Option<Time>,
+}
+
+/// Something at the provider that is attached to a machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(transform = without_defaults)]
+pub struct Attachment {
+    /// `Volume`, `PrimaryIP`, `FloatingIP`, `LoadBalancer`.
+    pub kind: String,
+    /// Its number at the provider.
+    #[schemars(with = "i64", range(min = 0))]
+    pub id: u64,
 }
 
 /// For display.
@@ -117,4 +132,17 @@ pub enum EnforcedBy {
     Sweeper,
     /// Somebody else.
     External,
+}
+
+impl EnforcedBy {
+    /// For people.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Controller => "the controller",
+            Self::Agent => "the agent",
+            Self::Backstop => "the backstop",
+            Self::Sweeper => "the sweeper",
+            Self::External => "somebody else",
+        }
+    }
 }

@@ -21,7 +21,7 @@ use kube::CustomResourceExt;
 use schemars::Schema;
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 
-pub use instance::{EnforcedBy, Instance, InstancePhase, Receipt};
+pub use instance::{Attachment, EnforcedBy, Instance, InstancePhase, Receipt};
 pub use lease::{AdoptSpec, CapacityLease, CapacityLeaseSpec, OnRelease};
 pub use provider_config::{
     CatalogueStatus, HetznerSpec, ImageSpec, NodeCredentialSpec, ProviderConfig, ProviderConfigSpec,

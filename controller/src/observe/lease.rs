@@ -9,6 +9,7 @@ use kube::{Resource, core::DeserializeGuard};
 use crate::{
     clock::Uptime,
     crd::{CapacityLease, CapacityLeaseStatus},
+    release::Looked,
     rent::{Learnt, Removal},
     terms::Terms,
 };
@@ -29,6 +30,8 @@ pub(crate) struct Lease {
     pub(crate) status: CapacityLeaseStatus,
     /// When this controller last wrote its status.
     pub(crate) written: Option<Uptime>,
+    /// What its machines left behind, as this controller found it.
+    pub(crate) looked: Looked,
     /// What calls to the provider told of each slot, beside what the status says.
     pub(crate) learnt: BTreeMap<u32, Learnt>,
     /// How the deletion of servers fares that say they are this lease's, and that no slot owns.
@@ -56,6 +59,7 @@ impl Lease {
             broken,
             status,
             written: known.written,
+            looked: known.looked,
             learnt: known.learnt,
             strays: known.strays,
         }

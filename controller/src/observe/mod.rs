@@ -3,6 +3,7 @@
 //! Filled by the watches ([`crate::watch`]) and by the answers to our own writes. Holds facts and decides nothing.
 
 mod checks;
+mod departed;
 mod lease;
 mod node;
 mod provider;
@@ -10,9 +11,10 @@ mod provider;
 use std::collections::BTreeMap;
 
 pub(crate) use checks::{Checked, Checks, Fault};
+pub(crate) use departed::{Departed, LastWord};
 pub(crate) use lease::{FINALIZER, Lease};
 pub(crate) use node::{Full, Node};
-pub(crate) use provider::{IN_USE, Listed, Provider, References};
+pub(crate) use provider::{IN_USE, Listed, Provider, References, Swept};
 
 /// Everything that decisions are made from.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +27,11 @@ pub(crate) struct World {
     pub(crate) leases_listed: bool,
     pub(crate) nodes_listed: bool,
     pub(crate) providers_listed: bool,
+    /// `VolumeAttachment`s, and the Node that each names.
+    pub(crate) attachments: BTreeMap<String, String>,
+    pub(crate) attachments_listed: bool,
+    /// What was last heard of machines whose Nodes are gone, by providerID.
+    pub(crate) departed: Departed,
 }
 
 impl World {

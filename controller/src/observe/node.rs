@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1 as core;
 use kube::core::ObjectMeta;
 
-use crate::{clock::Uptime, condition::Sighting};
+use crate::{clock::Uptime, condition::Sighting, distinct, release::Moving};
 
 /// A Node's metadata, and what only the full object tells.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,6 +27,14 @@ pub(crate) struct Node {
     pub(crate) replaced: Vec<(Option<String>, Uptime)>,
     /// Why the last write of the deadline failed.
     pub(crate) write_error: Option<String>,
+    /// By what overlay networks find it: annotation and value.
+    pub(crate) overlay: Vec<(&'static str, String)>,
+    /// [`annotation::DRAINED_FOR`]: it bears a cordon of ours.
+    pub(crate) drained_for: Option<String>,
+    /// How far its drain has come.
+    pub(crate) moving: Moving,
+    /// Since when it says that its machine is gone for good, as far as this controller has looked.
+    pub(crate) out_of_service: Option<Timestamp>,
 }
 
 /// Read once per UID, and again while `provider_id` is missing.
@@ -35,6 +43,10 @@ pub(crate) struct Full {
     pub(crate) provider_id: Option<String>,
     /// `WatchdogArmed`, as it stands.
     pub(crate) condition: Option<core::NodeCondition>,
+    pub(crate) machine_id: Option<String>,
+    pub(crate) system_uuid: Option<String>,
+    pub(crate) internal_ips: Vec<String>,
+    pub(crate) pod_cidrs: Vec<String>,
     /// Since when it is Ready, as the Node itself says.
     pub(crate) ready_since: Option<Timestamp>,
     /// Which version of the Node this is.
@@ -53,6 +65,8 @@ impl Node {
         node.name = meta.name.unwrap_or_default();
         node.version = meta.resource_version.unwrap_or_default();
         node.labels = meta.labels.unwrap_or_default();
+        node.overlay = distinct::overlay(&annotations);
+        node.drained_for = annotations.remove(annotation::DRAINED_FOR);
         node.grace = annotations.remove(annotation::GRACE);
         let beat = annotations.remove(annotation::HEARTBEAT);
         node.sighting = beat.map(|value| Sighting::of(value, node.sighting.take(), up, relisted));
@@ -111,20 +125,24 @@ impl Node {
 
 impl From<&core::Node> for Full {
     fn from(node: &core::Node) -> Self {
-        let conditions = node.status.as_ref().and_then(|status| status.conditions.as_deref());
+        let (spec, status) = (node.spec.as_ref(), node.status.as_ref());
+        let conditions = status.and_then(|status| status.conditions.as_deref());
         let condition = |type_: &str| conditions?.iter().find(|condition| condition.type_ == type_);
+        let info = status.and_then(|status| status.node_info.as_ref());
+        let addresses = status.and_then(|status| status.addresses.as_deref()).unwrap_or_default();
+        let internal = addresses.iter().filter(|address| address.type_ == "InternalIP");
         Self {
-            provider_id: node
-                .spec
-                .as_ref()
-                .and_then(|spec| spec.provider_id.clone())
-                .filter(|id| !id.is_empty()),
+            provider_id: spec.and_then(|spec| spec.provider_id.clone()).filter(|id| !id.is_empty()),
             condition: condition(annotation::WATCHDOG_ARMED).cloned(),
             ready_since: condition(READY)
                 .filter(|ready| ready.status == "True")
                 .and_then(|ready| ready.last_transition_time.as_ref())
                 .map(|since| since.0),
             version: node.metadata.resource_version.clone().unwrap_or_default(),
+            machine_id: info.and_then(|info| distinct::identifier(&info.machine_id)),
+            system_uuid: info.and_then(|info| distinct::identifier(&info.system_uuid)),
+            internal_ips: internal.map(|address| address.address.clone()).collect(),
+            pod_cidrs: spec.and_then(|spec| spec.pod_cidrs.clone()).unwrap_or_default(),
         }
     }
 }

@@ -11,18 +11,20 @@ use super::{
     slot::{Slot, surplus},
 };
 use crate::{
-    crd::{Instance, InstancePhase, Receipt},
+    clock::Reading,
+    crd::{Attachment, Instance, InstancePhase, Receipt},
     observe::{Lease, World},
+    release::residue,
     status::whole,
 };
 
 /// The machines of a lease that is accepted, by slot.
-pub(crate) fn instances(lease: &Lease, world: &World, now: Timestamp) -> Vec<Instance> {
+pub(crate) fn instances(lease: &Lease, world: &World, now: Timestamp, reading: Reading) -> Vec<Instance> {
     let slots = world.slots(lease);
     let ended = world.end(lease).is_some_and(|end| end <= now);
     let rent = lease.terms.as_ref().and_then(|terms| terms.rent());
-    let surplus = rent.map(|rent| surplus(&slots, rent.replicas, now)).unwrap_or_default();
-    let reason = |slot: &Slot<'_>| match slot.fault(now) {
+    let surplus = rent.map(|rent| surplus(&slots, rent.replicas, reading)).unwrap_or_default();
+    let reason = |slot: &Slot<'_>| match slot.fault(reading) {
         _ if ended && lease.deleting.is_some() => Some(Reason::Deleted),
         _ if ended => Some(Reason::Ended),
         Some(fault) => Some(fault),
@@ -65,9 +67,20 @@ fn instance(slot: &Slot<'_>, reason: Option<Reason>) -> Instance {
             kept.last_error.clone().filter(|_| learnt.server.is_none())
         }),
         receipt: receipt(slot),
+        attached: attached(slot),
         ..kept.clone()
     };
     Instance { phase: Some(phase(slot, &new)), ..new }
+}
+
+/// What may outlive it, as last seen before it was told to go: a server on its way out has let go of everything.
+fn attached(slot: &Slot<'_>) -> Vec<Attachment> {
+    let Slot { kept, learnt, listed, .. } = *slot;
+    let server = listed.or(learnt.server.as_ref());
+    match server.filter(|_| kept.attached.is_empty() || learnt.removal.accepted.is_none()) {
+        Some(server) => residue::attachments(&server.attached),
+        None => kept.attached.clone(),
+    }
 }
 
 /// Times of the end, as they become known; what they amount to is concluded once it is over.

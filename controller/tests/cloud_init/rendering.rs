@@ -62,7 +62,7 @@ fn documents() -> Vec<String> {
         text(&format!(
             "--flavour kubeadm {AGENT} {all} --join-unarmed --transient-units --no-metadata-guard"
         )),
-        text("--flavour none --agent-on-image /opt/bin/curfew-agent --token-on-machine /root/token"),
+        text("--flavour none --agent-on-image /opt/bin/curfew-agent --token-on-machine /etc/burst/token"),
     ]
 }
 
@@ -159,6 +159,9 @@ fn what_makes_no_sense_is_refused_before_a_machine_is_rented() {
         ("--flavour none --agent-on-image /a --file 0999:/etc/x=y", "mode"),
         ("--flavour none --agent-on-image /a --file 0644:/etc/x=/no/such", "/no/such"),
         ("--flavour none --agent-on-image /a --private-network 10.0.0.0", "network"),
+        ("--flavour none --agent-on-image /home/a", "hidden from the agent"),
+        ("--flavour none --agent-on-image /a --bin-dir /root", "hidden from the agent"),
+        ("--flavour none --agent-on-image /a --token-on-machine /var/tmp/token", "hidden from the agent"),
     ] {
         let said = refused(line);
         assert!(said.contains(word), "{line}: {said}");

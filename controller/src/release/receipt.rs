@@ -1,0 +1,114 @@
+//! How a machine ended: what was promised, who kept the promise, and by what that was concluded. Pure.
+//!
+//! Only our own accepted deletion is known. Everything else is concluded from what was last heard of the machine, and the
+//! evidence says so. Nothing depends on a receipt: a wrong conclusion misleads a reader, and deletes nothing.
+
+use curfew_contract::{Heartbeat, Note, Phase, duration};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::{
+    crd::{EnforcedBy, Receipt},
+    status::whole,
+};
+
+/// What is known of a machine that is gone.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ended<'a> {
+    /// By when it was to be deleted.
+    pub(crate) deadline: Option<Timestamp>,
+    /// Our own deletion, if the provider accepted one.
+    pub(crate) accepted: Option<Accepted<'a>>,
+    /// When the provider first said that it does not.
+    pub(crate) absent_at: Timestamp,
+    /// The last heartbeat of its agent.
+    pub(crate) beat: Option<&'a Heartbeat>,
+}
+
+/// A deletion that the provider accepted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Accepted<'a> {
+    pub(crate) at: Timestamp,
+    /// The provider's number of it.
+    pub(crate) action: Option<&'a str>,
+    /// Asked for by the sweeper.
+    pub(crate) swept: bool,
+}
+
+/// The receipt.
+pub(crate) fn receipt(ended: &Ended<'_>) -> Receipt {
+    let (enforced_by, evidence) = conclude(ended);
+    let Ended { deadline, accepted, absent_at, .. } = *ended;
+    Receipt {
+        deadline: deadline.map(whole),
+        enforced_by,
+        delete_accepted_at: accepted.map(|accepted| whole(accepted.at)),
+        absent_at: Some(whole(absent_at)),
+        action_id: accepted.and_then(|accepted| accepted.action).map(Into::into),
+        overshoot_seconds: deadline.map(|deadline| absent_at.as_second() - deadline.as_second()),
+        evidence: Some(evidence),
+    }
+}
+
+/// In this order: what is known, what the machine itself announced, what the times allow.
+fn conclude(ended: &Ended<'_>) -> (Option<EnforcedBy>, String) {
+    let Ended { deadline, accepted, absent_at, beat } = *ended;
+    if let Some(Accepted { swept, .. }) = accepted {
+        let (by, whose) = if swept {
+            (EnforcedBy::Sweeper, "the sweeper's own deletion")
+        } else {
+            (EnforcedBy::Controller, "the controller's own deletion")
+        };
+        return (Some(by), format!("{whose} was accepted, then the provider had no such server"));
+    }
+    let acts = beat.filter(|beat| !beat.notes.contains(&Note::ObserveOnly));
+    if let Some(at) = acts.filter(|beat| beat.phase == Phase::Firing).and_then(|beat| beat.at) {
+        return (Some(EnforcedBy::Agent), format!("its last heartbeat, of {}, said Firing", text(at)));
+    }
+    // The lifetime may run out before the deadline.
+    let due = [deadline, acts.and_then(|beat| beat.fires_at)].into_iter().flatten().min();
+    let Some(due) = due else {
+        return (None, "not known: it had no deadline, and no deletion of ours was accepted".into());
+    };
+    if absent_at.duration_since(due) < -TOLERANCE {
+        let early = duration::format(SignedDuration::from_secs(due.as_second() - absent_at.as_second()));
+        return (
+            Some(EnforcedBy::External),
+            format!("gone {early} before its end, when nothing of curfew deletes"),
+        );
+    }
+    let Some(beat) = beat else {
+        return (None, "not known: it was gone after its end, and no heartbeat of it was ever read".into());
+    };
+    if acts.is_none() {
+        let why = "inferred: its agent only observed, and no deletion of ours was accepted";
+        return (Some(EnforcedBy::External), why.into());
+    }
+    let Some(at) = beat.at else {
+        return (None, "not known: its agent had no cluster time to say when it was alive".into());
+    };
+    let silent = due.duration_since(at);
+    if silent <= beat.window() {
+        let why = format!("inferred: its agent was heard at {}, and its end came at {}", text(at), text(due));
+        return (Some(EnforcedBy::Agent), why);
+    }
+    let silent = duration::format(SignedDuration::from_secs(silent.as_secs()));
+    if absent_at.duration_since(due) > SWEPT_AFTER {
+        let why = "not known: its agent had been silent for {silent} when its end came, and nobody looked for so long \
+                   that it may have been the backstop or the sweeper outside the cluster";
+        return (None, why.replace("{silent}", &silent));
+    }
+    let why = format!("inferred: its agent had been silent for {silent} when its end came");
+    (Some(EnforcedBy::Backstop), why)
+}
+
+fn text(at: Timestamp) -> String {
+    at.strftime("%FT%TZ").to_string()
+}
+
+/// A `Date` has whole seconds, and a machine may fire within one of its end.
+const TOLERANCE: SignedDuration = SignedDuration::from_secs(2);
+/// What sweepers leave to whoever is nearer.
+const SWEPT_AFTER: SignedDuration = SignedDuration::from_mins(5);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::fixture::{NOW, beat, secs};
+
+const END: i64 = 600;
+
+fn ended() -> Ended<'static> {
+    let at = NOW + secs(END + 1);
+    Ended { deadline: Some(NOW + secs(END)), accepted: None, absent_at: at, beat: None }
+}
+
+fn accepted(swept: bool) -> Option<Accepted<'static>> {
+    Some(Accepted { at: NOW + secs(END), action: Some("12"), swept })
+}
+
+/// The last heartbeat, made `s` seconds after [`NOW`].
+fn heard(s: i64, phase: Phase) -> Heartbeat {
+    Heartbeat { phase, ..beat("n1", s, END) }
+}
+
+#[test]
+fn our_own_accepted_deletion_is_ours_with_its_proof() {
+    let firing = heard(END, Phase::Firing);
+    let receipt = receipt(&Ended { accepted: accepted(false), beat: Some(&firing), ..ended() });
+    assert_eq!(receipt.enforced_by, Some(EnforcedBy::Controller));
+    assert_eq!((receipt.action_id.as_deref(), receipt.overshoot_seconds), (Some("12"), Some(1)));
+    assert_eq!(receipt.delete_accepted_at.map(|at| at.0), Some(NOW + secs(END)));
+    assert_eq!(
+        receipt.evidence.as_deref(),
+        Some("the controller's own deletion was accepted, then the provider had no such server")
+    );
+}
+
+#[test]
+fn whoever_else_it_was_is_concluded_from_what_was_last_heard() {
+    let firing = heard(END, Phase::Firing);
+    let alive = heard(END - 20, Phase::Draining);
+    let silent = heard(END - 91, Phase::Armed);
+    let observing = Heartbeat { notes: vec![Note::ObserveOnly], ..heard(END, Phase::Firing) };
+    let short_lived = Heartbeat { fires_at: Some(NOW + secs(300)), ..heard(290, Phase::Armed) };
+    let clockless = Heartbeat { at: None, ..heard(0, Phase::Armed) };
+    let late = |s| NOW + secs(END + s);
+    for (case, ended, by) in [
+        ("the sweeper's", Ended { accepted: accepted(true), ..ended() }, Some(EnforcedBy::Sweeper)),
+        ("firing", Ended { beat: Some(&firing), ..ended() }, Some(EnforcedBy::Agent)),
+        ("alive at its end", Ended { beat: Some(&alive), ..ended() }, Some(EnforcedBy::Agent)),
+        ("silent before", Ended { beat: Some(&silent), ..ended() }, Some(EnforcedBy::Backstop)),
+        ("observing", Ended { beat: Some(&observing), ..ended() }, Some(EnforcedBy::External)),
+        (
+            "early",
+            Ended { beat: Some(&alive), absent_at: NOW + secs(END - 3), ..ended() },
+            Some(EnforcedBy::External),
+        ),
+        (
+            "early, of its lifetime",
+            Ended { beat: Some(&short_lived), absent_at: NOW + secs(301), ..ended() },
+            Some(EnforcedBy::Agent),
+        ),
+        ("early, unheard of", Ended { absent_at: NOW, ..ended() }, Some(EnforcedBy::External)),
+        (
+            "silent, found in the fifth minute",
+            Ended { beat: Some(&silent), absent_at: late(299), ..ended() },
+            Some(EnforcedBy::Backstop),
+        ),
+        ("silent, found later", Ended { beat: Some(&silent), absent_at: late(301), ..ended() }, None),
+        (
+            "firing, found later",
+            Ended { beat: Some(&firing), absent_at: late(301), ..ended() },
+            Some(EnforcedBy::Agent),
+        ),
+        ("unheard of", ended(), None),
+        ("without a time", Ended { beat: Some(&clockless), ..ended() }, None),
+        ("without a deadline", Ended { deadline: None, ..ended() }, None),
+    ] {
+        assert_eq!(receipt(&ended).enforced_by, by, "{case}: {:?}", receipt(&ended).evidence);
+    }
+}
+
+#[test]
+fn what_is_inferred_says_so() {
+    let silent = heard(END - 200, Phase::Armed);
+    let said = |beat| receipt(&Ended { beat, ..ended() }).evidence.unwrap_or_default();
+    assert_eq!(said(Some(&silent)), "inferred: its agent had been silent for 3m20s when its end came");
+    assert_eq!(said(None), "not known: it was gone after its end, and no heartbeat of it was ever read");
+}
+
+proptest! {
+    #[test]
+    fn nobody_is_named_for_a_deletion_of_ours_and_the_agent_only_if_it_was_heard(
+        swept: Option<bool>, absent in 0_i64..2000,
+        at in proptest::option::of(0_i64..2000), firing: bool, deadline in proptest::option::of(0_i64..2000)
+    ) {
+        let phase = if firing { Phase::Firing } else { Phase::Armed };
+        let beat = at.map(|at| heard(at, phase));
+        let time = |s: i64| NOW + secs(s);
+        let ended = Ended {
+            deadline: deadline.map(time), accepted: swept.and_then(accepted), absent_at: time(absent),
+            beat: beat.as_ref(),
+        };
+        let receipt = receipt(&ended);
+        let ours = matches!(receipt.enforced_by, Some(EnforcedBy::Controller));
+        prop_assert_eq!(ours, swept == Some(false));
+        if matches!(receipt.enforced_by, Some(EnforcedBy::Agent | EnforcedBy::Backstop)) {
+            prop_assert!(beat.is_some());
+        }
+        prop_assert_eq!(receipt.delete_accepted_at.is_some(), swept.is_some());
+        prop_assert!(receipt.evidence.is_some_and(|why| !why.is_empty()));
+    }
+}
