@@ -16,6 +16,7 @@ mod life_of_a_node;
 mod notify;
 mod provider_config;
 mod ready;
+mod release;
 mod rent;
 mod secrets;
 mod sweep;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         notify::PROMISES,
         provider_config::PROMISES,
         ready::PROMISES,
+        release::PROMISES,
         rent::PROMISES,
         secrets::PROMISES,
         sweep::PROMISES,

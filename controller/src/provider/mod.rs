@@ -9,7 +9,7 @@
 
 mod credential;
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 mod look;
 mod plan;
 mod publish;

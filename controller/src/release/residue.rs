@@ -77,7 +77,8 @@ pub(super) fn due(lease: &Lease, reading: Reading) -> (Vec<Thing>, Option<Uptime
         if gone.contains(&thing) || reading.up.since(absent) > FOLLOWED_FOR {
             continue;
         }
-        let at = found.get(&thing).map_or_else(|| absent.after(SETTLED), |(_, seen)| seen.after(AGAIN));
+        let again = |seen: &Uptime| seen.after(if seen.since(absent) < LINGERS { SOON } else { AGAIN });
+        let at = found.get(&thing).map_or_else(|| absent.after(SETTLED), |(_, seen)| again(seen));
         if at <= reading.up {
             due.push(thing);
         } else {
@@ -97,6 +98,13 @@ pub(crate) fn left(lease: &Lease) -> Vec<crd::Residue> {
         earlier.filter(|(thing, _)| !gone.contains(thing)).collect();
     left.extend(found.iter().map(|(thing, (residue, _))| (*thing, residue)));
     left.into_values().cloned().collect()
+}
+
+/// Whether a lease that is being deleted may go: what it left behind was looked up and said, or nobody could for a while.
+pub(crate) fn was_told(lease: &Lease, reading: Reading) -> bool {
+    let last = things(lease, reading).into_values().max();
+    let said = || is_known(lease, reading) && left(lease) == lease.status.residue;
+    said() || last.is_none_or(|absent| reading.up.since(absent) > PATIENCE)
 }
 
 /// Whether everything was looked up that machines which are gone may have left behind.
@@ -121,8 +129,13 @@ fn read(text: &str) -> Option<ResidueKind> {
 }
 
 /// What goes with a server goes some seconds after it.
-const SETTLED: SignedDuration = SignedDuration::from_secs(15);
+const SETTLED: SignedDuration = SignedDuration::from_secs(10);
+/// So long after a server what was its own may still be on its way out, and is looked up sooner.
+const LINGERS: SignedDuration = SignedDuration::from_secs(30);
+const SOON: SignedDuration = SignedDuration::from_mins(1);
 const AGAIN: SignedDuration = SignedDuration::from_mins(10);
+/// An account that cannot be asked must not keep a deleted lease for ever.
+const PATIENCE: SignedDuration = SignedDuration::from_mins(1);
 const FOLLOWED_FOR: SignedDuration = SignedDuration::from_hours(24);
 
 #[cfg(test)]
