@@ -71,7 +71,7 @@ fn release(item: &mut Value, server: u64) {
         item["assignee_id"] = Value::Null;
         item["assignee_type"] = "unassigned".into();
     }
-    if let Some(targets) = item["targets"].as_array_mut() {
+    if let Some(targets) = item.get_mut("targets").and_then(Value::as_array_mut) {
         targets.retain(|target| target["server"]["id"] != server);
     }
 }
