@@ -112,3 +112,8 @@ fn a_locked_and_then_protected_server_is_still_deleted() {
 fn an_api_server_that_never_answers_does_not_save_a_machine() {
     holds(Scenario::F11);
 }
+
+#[test]
+fn a_machine_of_a_cluster_in_which_everything_is_dead_is_swept_from_outside() {
+    holds(Scenario::F12);
+}

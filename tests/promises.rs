@@ -19,6 +19,8 @@ mod ready;
 mod release;
 mod rent;
 mod secrets;
+mod sweep;
+mod sweep_outside;
 mod units;
 mod wire;
 mod wrongful_deletion;
@@ -43,6 +45,8 @@ fn main() -> ExitCode {
         release::PROMISES,
         rent::PROMISES,
         secrets::PROMISES,
+        sweep::PROMISES,
+        sweep_outside::PROMISES,
         units::PROMISES,
         wire::PROMISES,
         wrongful_deletion::PROMISES,

@@ -18,6 +18,7 @@ async fn systemd_takes_the_units_as_they_are() -> Kept {
     for file in files()? {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let text = fs::read_to_string(&file)?.replace("/usr/local/bin/curfew-agent", "/bin/true");
+        let text = text.replace("/usr/local/bin/curfew-controller", "/bin/true");
         let text = text.replace("=nft -f", "=/bin/true -f").replace("=-nft ", "=-/bin/true ");
         for unit in drop_in_of(&name) {
             let stub = dir.path().join(unit);
@@ -83,6 +84,10 @@ async fn no_unit_loses_what_was_learnt_on_a_booted_machine() -> Kept {
             "SetCredential=curfew.token:\\n",
             "a missing source prevents the start, and so does an empty default",
         ),
+        ("curfew-sweep.service", "TimeoutStartSec=240", "one sweep that hangs ends the sweeper"),
+        ("curfew-sweep.service", "LoadCredential=curfew.token:/etc/curfew/token", "it has no token"),
+        ("curfew-sweep.timer", "OnCalendar=*:0/5", "a suspend delays it"),
+        ("curfew-sweep.timer", "OnUnitActiveSec=300", "a clock set back delays it"),
         ("curfew-metadata-guard.service", "RemainAfterExit=yes", "the rules go again at once"),
     ] {
         assert!(lines(unit)?.iter().any(|line| line == directive), "{unit} without {directive}: {without}");

@@ -3,6 +3,7 @@
 mod provider;
 mod removal;
 mod secret;
+mod sweep;
 mod work;
 
 use std::{error::Error, sync::Arc, time::Duration};

@@ -4,7 +4,7 @@ use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::cloud_init::CloudInitArgs;
+use crate::{cloud_init::CloudInitArgs, sweep::SweepArgs};
 
 /// Writes deadlines to Nodes, and shows whether each machine will keep its own.
 #[derive(Debug, Parser)]
@@ -22,6 +22,8 @@ pub(crate) enum Command {
     Crd,
     /// Print user-data for cloud-init that arms a machine before Kubernetes has it. Needs no cluster and no network.
     CloudInit(Box<CloudInitArgs>),
+    /// Delete what outlived its deadline, from anywhere: needs the provider's token and no cluster.
+    Sweep(Box<SweepArgs>),
     /// Print the version.
     Version,
 }

@@ -129,7 +129,8 @@ pub(crate) fn uptime() -> Uptime {
     Uptime(read.ok().and_then(|up| up.try_into().ok()).unwrap_or_default())
 }
 
-fn own() -> Timestamp {
+/// What this machine's own wall clock says. Never the cluster's time, only something to compare it with.
+pub(crate) fn own() -> Timestamp {
     let read = clock_gettime(ClockId::CLOCK_REALTIME).map(std::time::Duration::from);
     let since = read.ok().and_then(|since| SignedDuration::try_from(since).ok()).unwrap_or_default();
     Timestamp::UNIX_EPOCH.saturating_add(since).unwrap_or(Timestamp::MAX)

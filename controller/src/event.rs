@@ -19,7 +19,7 @@ use tracing::debug;
 use crate::{
     crd::{CapacityLeaseStatus, EnforcedBy, Instance, Phase, ProviderConfigStatus, Receipt},
     observe::{Lease, Node, Provider},
-    provider::{CAN_DELETE, CATALOGUE, READY},
+    provider::{CAN_DELETE, CATALOGUE, READY, SWEEP},
     rent::Reason,
     status::{
         ACCEPTED, DEADLINES_WRITTEN, EXPIRY_CLAMPED, INSTANCES_READY, MACHINES_DISTINCT, NODE_CONFLICT,
@@ -43,6 +43,20 @@ impl Notice {
     pub(crate) fn released(lease: &Lease) -> Self {
         let note = "the lease is over; its machines were told to stay".into();
         Self::on_lease(&lease.name, &lease.uid, false, "Released", "Release", note)
+    }
+
+    /// A server that outlived its lease: is it gone?
+    pub(crate) fn swept(provider: &Provider, gone: bool, note: String) -> Self {
+        let about = reference("curfew.dev/v1alpha1", "ProviderConfig", &provider.name, &provider.uid);
+        let reason = if gone { "Swept" } else { "SweepFailed" };
+        Self { about, warning: true, reason, action: "Sweep".into(), note }
+    }
+
+    /// A Node whose lease and machine are gone.
+    pub(crate) fn orphan_removed(name: &str, uid: &str, lease: &str) -> Self {
+        let note = format!("the lease {lease} is over and no provider has its machine any more");
+        let about = reference("v1", "Node", name, uid);
+        Self { about, warning: false, reason: "OrphanRemoved", action: "Sweep".into(), note }
     }
 
     /// A machine's work is moved away, since the machine is deleted at `end`.
@@ -171,6 +185,8 @@ pub(crate) fn of_provider(provider: &Provider, new: &ProviderConfigStatus) -> Ve
         (CAN_DELETE, "False") => Some((true, "CannotDelete")),
         (CATALOGUE, "True") => Some((false, "CatalogueFetched")),
         (CATALOGUE, "False") => Some((true, "CatalogueOutdated")),
+        (SWEEP, "True") => Some((false, "SweepGoesOn")),
+        (SWEEP, "False") => Some((true, "SweepFrozen")),
         _ => None,
     };
     let notice = |condition: &Condition| {

@@ -31,7 +31,9 @@ pub(crate) async fn run(shared: Arc<Shared>, cluster: Cluster) {
 /// time that they have changed.
 fn plan(world: &World, reading: Reading) -> Plan<String> {
     let due = |node: &&Node| {
-        let unknown = node.provider_id().is_none() && (world.concerns(node) || awaited(node, world));
+        // The sweep wants to know the machine of a Node whose lease is gone.
+        let rented = node.labels.contains_key(label::LEASE);
+        let unknown = node.provider_id().is_none() && (rented || world.concerns(node));
         unknown
             || (awaited(node, world) && node.full.as_ref().is_some_and(|full| full.version != node.version))
     };

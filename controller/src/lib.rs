@@ -36,6 +36,7 @@ mod rent;
 mod run;
 mod shared;
 mod status;
+mod sweep;
 mod terms;
 mod watch;
 
@@ -58,7 +59,7 @@ pub fn main() -> ExitCode {
 }
 
 /// Runs the program; `args` begins with its name. Exit code 0: done, or stopped by a signal. 1: it could not go on,
-/// and said why. 2: the command line is wrong.
+/// and said why. 2: the command line is wrong. Of `sweep` there are more, see its `--help`.
 pub fn run_from<I: IntoIterator<Item = OsString>>(args: I) -> ExitCode {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
@@ -68,7 +69,7 @@ pub fn run_from<I: IntoIterator<Item = OsString>>(args: I) -> ExitCode {
         }
     };
     match dispatch(cli.command) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             let causes = std::iter::successors(error.source(), |cause| (*cause).source());
             let because = causes.last().map(|root| format!("\n  because: {root}")).unwrap_or_default();
@@ -79,7 +80,7 @@ pub fn run_from<I: IntoIterator<Item = OsString>>(args: I) -> ExitCode {
     }
 }
 
-fn dispatch(command: Command) -> Result<(), Box<dyn Error>> {
+fn dispatch(command: Command) -> Result<ExitCode, Box<dyn Error>> {
     match command {
         Command::Crd => io::stdout().write_all(crd::print()?.as_bytes())?,
         Command::Version => writeln!(io::stdout(), "curfew-controller {}", env!("CARGO_PKG_VERSION"))?,
@@ -100,8 +101,9 @@ fn dispatch(command: Command) -> Result<(), Box<dyn Error>> {
                 .map_err(|error| run::RunError::Process("the async runtime", error))?
                 .block_on(run::run(args))?;
         }
+        Command::Sweep(args) => return Ok(sweep::outside(&args)?),
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Logs through a thread of its own, which drops lines when it cannot keep up: a log that nobody reads must not keep a

@@ -45,7 +45,7 @@ pub(crate) async fn run(shared: Arc<Shared>, cluster: Cluster, events: Events) {
 }
 
 /// What does not say what is.
-fn plan(world: &World, reading: Reading) -> Plan<Publication> {
+pub(crate) fn plan(world: &World, reading: Reading) -> Plan<Publication> {
     let mut plan = Plan::empty();
     let Some(now) = reading.now.filter(|_| world.listed()) else { return plan };
     for node in world.nodes.values().filter(|node| world.concerns(node)) {

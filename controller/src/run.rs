@@ -21,7 +21,7 @@ use crate::{
     release::{cleanup, drain, lookup},
     renew, rent,
     shared::Shared,
-    watch,
+    sweep, watch,
 };
 
 /// Why the controller cannot run.
@@ -70,6 +70,7 @@ pub(crate) async fn run(args: RunArgs) -> Result<(), RunError> {
         ended = task(lookup::run(Arc::clone(&shared))) => (ended, "the look for residue"),
         ended = task(provider::run(Arc::clone(&shared), cluster.clone(), events.clone(), provider_ca)) => (ended, "the look at providers"),
         ended = task(rent::run(Arc::clone(&shared), cluster.clone())) => (ended, "renting"),
+        ended = task(sweep::run(Arc::clone(&shared), cluster.clone(), events.clone())) => (ended, "the sweep"),
         ended = task(publish::run(Arc::clone(&shared), cluster, events)) => (ended, "publication"),
         ended = task(event::send(client, notices)) => (ended, "the event sender"),
         _ = terminate.recv() => return stopped("SIGTERM"),

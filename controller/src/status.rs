@@ -67,7 +67,7 @@ pub(crate) fn of(
     let present = || nodes.iter().filter(|node| !node.gone);
     let (count, armed) = (present().count(), present().filter(|node| node.armed).count());
     let over = matches!(stage, Stage::Ended(_)) && lease.deleting.is_none() && let_go(lease, world, now);
-    let instances = if lease.rents() { instances(lease, world, now) } else { vec![] };
+    let instances = if lease.rents() { instances(lease, world, now, reading) } else { vec![] };
     let released_at = over.then(|| whole(now));
     let instances = record(lease, world, instances, now);
     let residue = residue::left(lease);

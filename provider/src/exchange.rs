@@ -50,6 +50,7 @@ pub struct Answer {
     pub(crate) retry_after: Option<Duration>,
     pub(crate) body: Vec<u8>,
     budget: Option<RateBudget>,
+    date: Option<String>,
 }
 
 /// What the provider says is left of its rate limit. Shared by everyone who uses the project.
@@ -78,7 +79,8 @@ impl Answer {
             _ => None,
         };
         let retry_after = number("retry-after").map(|s| Duration::from_secs(s.into()));
-        Self { status, retry_after, body, budget }
+        let date = header("date").map(str::to_owned);
+        Self { status, retry_after, body, budget, date }
     }
 
     /// The HTTP status.
@@ -91,5 +93,11 @@ impl Answer {
     #[must_use]
     pub const fn budget(&self) -> Option<RateBudget> {
         self.budget
+    }
+
+    /// The provider's own time, as its `Date` header spells it.
+    #[must_use]
+    pub fn date(&self) -> Option<&str> {
+        self.date.as_deref()
     }
 }

@@ -4,6 +4,7 @@ mod gone;
 mod rental;
 mod rented;
 mod setup;
+mod sweeper;
 
 use std::{
     collections::BTreeMap,
@@ -29,6 +30,7 @@ use crate::{
 pub use gone::Gone;
 pub use rental::{CONTROLLER, Credentials, Rental, provider};
 pub use setup::Setup;
+pub use sweeper::SWEEPER;
 
 /// Why the stage is not what was asked for.
 #[derive(Debug, thiserror::Error)]

@@ -19,9 +19,15 @@ impl World {
     /// `ProviderConfig` called [`PROVIDER`] and its Secrets.
     pub async fn renting(testbed: &str) -> Result<(Self, Credentials)> {
         let mut world = Self::empty(testbed).await?;
-        let credentials = Credentials::issue(PROVIDER, &world.cloud, &world.api).await?;
-        world.start_controller()?;
+        let credentials = world.rents().await?;
         Ok((world, credentials))
+    }
+
+    /// Adds all of that to what there is already, the controller last.
+    pub async fn rents(&mut self) -> Result<Credentials> {
+        let credentials = Credentials::issue(PROVIDER, &self.cloud, &self.api).await?;
+        self.start_controller()?;
+        Ok(credentials)
     }
 
     /// A lease that rents so many machines from [`PROVIDER`]. Change what it says by `change`.

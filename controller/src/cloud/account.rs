@@ -3,15 +3,21 @@
 mod renting;
 mod shelf;
 
-use std::{collections::BTreeMap, fmt, path::Path, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use curfew_provider::{
     ActionId, Answer, Caller, Capabilities, Outcome, Rental, Request, Server, ServerId, Token,
     hetzner::Hetzner,
 };
+use jiff::Timestamp;
 
 use super::{CallError, Endpoint, TransportError, Urgency, gate::Gate, transport::Transport};
-use crate::clock::Uptime;
+use crate::clock::{Uptime, http_date};
 
 /// One credential of one provider. Shared: budget and breaker are everyone's.
 pub(crate) struct Account {
@@ -19,6 +25,7 @@ pub(crate) struct Account {
     token: Token,
     transport: Transport,
     gate: Gate,
+    date: Mutex<Option<Timestamp>>,
 }
 
 impl Account {
@@ -29,7 +36,8 @@ impl Account {
         authorities: Option<&Path>,
     ) -> Result<Self, TransportError> {
         let driver = Arc::new(Hetzner::new(endpoint.as_str()));
-        Ok(Self { driver, token, transport: Transport::new(endpoint, authorities)?, gate: Gate::default() })
+        let (transport, gate) = (Transport::new(endpoint, authorities)?, Gate::default());
+        Ok(Self { driver, token, transport, gate, date: Mutex::default() })
     }
 
     /// How the provider names things.
@@ -45,6 +53,11 @@ impl Account {
     /// Host and port, for people.
     pub(crate) fn host(&self) -> String {
         self.transport.host()
+    }
+
+    /// What the provider's own clock said in its last answer, cut to the second.
+    pub(crate) fn date(&self) -> Option<Timestamp> {
+        *self.date.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether it is the account of this credential at this endpoint.
@@ -135,6 +148,9 @@ impl Account {
         match self.transport.send(request).await {
             Ok(answer) => {
                 ticket.answered(&answer, self.driver.deleted(&answer, Caller::Another).denies());
+                if let Some(date) = answer.date().and_then(http_date) {
+                    *self.date.lock().unwrap_or_else(PoisonError::into_inner) = Some(date);
+                }
                 Ok(answer)
             }
             Err(error) => {

@@ -32,9 +32,10 @@ impl Budget {
         if let Some(known) = &mut self.known {
             known.refill(up);
             let after = known.level - HOUR;
-            let missing = known.reserve(urgency) - after;
-            if urgency != Urgency::Deletion && missing > 0 {
-                return Err(SignedDuration::from_millis(missing.div_euclid(known.limit.into()) + 1));
+            let missing = known.reserve(urgency).map_or(0, |reserve| reserve - after);
+            if missing > 0 {
+                let grows = SignedDuration::from_millis(missing.div_euclid(known.limit.into()) + 1);
+                return Err(known.at.since(up) + grows);
             }
             known.level = after.max(-known.full());
         }
@@ -74,24 +75,26 @@ impl Known {
     }
 
     fn refill(&mut self, up: Uptime) {
-        let passed = up.since(self.at).as_millis().clamp(0, i128::from(HOUR));
-        let grown = i64::from(self.limit) * i64::try_from(passed).unwrap_or(HOUR);
+        let passed = up.since(self.at).as_millis().clamp(0, i128::from(LONG));
+        let grown = i64::from(self.limit) * i64::try_from(passed).unwrap_or(LONG);
         self.level = (self.level + grown).min(self.full());
         self.at = self.at.max(up);
     }
 
-    /// What must be left after a call.
-    fn reserve(&self, urgency: Urgency) -> i64 {
+    /// What must be left after a call, if it may be held back at all.
+    fn reserve(&self, urgency: Urgency) -> Option<i64> {
         match urgency {
-            Urgency::Deletion => i64::MIN / 2,
-            Urgency::Work => self.full() / 10,
-            Urgency::Look => self.full() / 4,
+            Urgency::Deletion => None,
+            Urgency::Work => Some(self.full() / 10),
+            Urgency::Look => Some(self.full() / 4),
         }
     }
 }
 
 /// In milliseconds.
 const HOUR: i64 = 3_600_000;
+/// Long enough for any bucket to be full, however overdrawn.
+const LONG: i64 = 4 * HOUR;
 /// Calls an hour in a new project. Source: <https://docs.hetzner.cloud/reference/cloud#rate-limiting>.
 const USUAL_LIMIT: u32 = 3600;
 

@@ -106,3 +106,21 @@ impl Drop for Ticket {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_probe_that_the_budget_holds_back_makes_room_for_the_next() {
+        let (mut inner, up) = (Inner::default(), Uptime::default());
+        for _ in 0..5 {
+            inner.breaker.ended(Pass::Ordinary, End::Failed, up);
+        }
+        inner.budget.exhausted(up);
+        let later = up.after(SignedDuration::from_secs(5));
+        assert!(matches!(inner.enter(Urgency::Look, later), Err(Held::Budget { .. })));
+        let refilled = up.after(SignedDuration::from_hours(1));
+        assert!(matches!(inner.enter(Urgency::Look, refilled), Ok(Pass::Probe(_))));
+    }
+}

@@ -101,7 +101,8 @@ async fn serve(
     let asked = Asked { line, head: head.to_owned(), body: body.to_owned() };
     let out = script(&asked);
     log.lock().unwrap().push(asked);
-    if stream.write_all(out.as_bytes()).await.is_ok() && out.ends_with(NEVER_ENDS) {
+    let ends = out.strip_suffix(NEVER_ENDS);
+    if stream.write_all(ends.unwrap_or(&out).as_bytes()).await.is_ok() && ends.is_some() {
         std::future::pending::<()>().await;
     }
     drop(stream.shutdown().await);
@@ -114,5 +115,5 @@ fn complete(bytes: &[u8]) -> bool {
     body.len() >= length.unwrap_or(0)
 }
 
-/// After this the connection is left open, and nothing more comes.
+/// Sent no more: the connection is left open, and nothing comes after what stands before.
 pub(crate) const NEVER_ENDS: &str = "…";

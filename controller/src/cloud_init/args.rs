@@ -8,6 +8,7 @@ use jiff::SignedDuration;
 use super::{
     error::{Error, Refused},
     options::{Agent, Download, ExtraFile, Flavour, Options, Patience, PrivateNetwork, Secret},
+    placeholder,
     value::{AgentOption, Content, KubeletArg, Label, Mode, Network, Path, Sha256, Taint, Url},
 };
 
@@ -26,7 +27,7 @@ pub(crate) enum FlavourName {
 #[derive(Args, Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 #[command(group = ArgGroup::new("agent").args(["agent_url", "agent_on_image"]).required(true))]
-#[command(group = ArgGroup::new("token").args(["token_on_machine", "token_url", "token_in_user_data"]))]
+#[command(group = ArgGroup::new("token").args(["token_on_machine", "token_url", "token_in_user_data", "token_in_lease"]))]
 #[command(group = ArgGroup::new("join").args(["join_on_machine", "join_url", "join_in_user_data"]))]
 pub(crate) struct CloudInitArgs {
     /// Which Kubernetes the machine joins.
@@ -52,6 +53,10 @@ pub(crate) struct CloudInitArgs {
     /// How long the machine may live at most, whatever anybody says (5m to 400 days).
     #[arg(long, value_name = "DURATION", value_parser = lifetime)]
     max_lifetime: Option<SignedDuration>,
+    /// A template for the leases of a ProviderConfig: the controller fills in the lease, the longest life and the token of
+    /// each machine that it rents.
+    #[arg(long, conflicts_with = "max_lifetime")]
+    for_leases: bool,
     /// Arm everything and delete nothing.
     #[arg(long)]
     observe: bool,
@@ -65,6 +70,11 @@ pub(crate) struct CloudInitArgs {
     /// The provider's token is in this local file and goes into the document. Read the README first.
     #[arg(long, value_name = "FILE")]
     token_in_user_data: Option<PathBuf>,
+
+    /// The provider's token is put into each machine's document by the controller: the ProviderConfig's
+    /// nodeCredential.secretRef. Read the README first.
+    #[arg(long, requires = "for_leases")]
+    token_in_lease: bool,
 
     /// The join secret is in this file of the machine [default: /etc/curfew/join]. For k3s it is the token, for kubeadm
     /// the `JoinConfiguration`.
@@ -146,6 +156,22 @@ impl CloudInitArgs {
         if self.flavour != FlavourName::K3s && (self.server.is_some() || self.k3s_sha256.is_some()) {
             return Err(Error::Contradiction("--server and --k3s-url are for --flavour k3s only"));
         }
+        if self.flavour == FlavourName::None && self.for_leases {
+            return Err(Error::Contradiction(
+                "--for-leases is for --flavour k3s and kubeadm: with none, nothing says on the Node whose it is",
+            ));
+        }
+        let (mut labels, mut lifetime) =
+            (self.label, self.max_lifetime.map(curfew_contract::duration::format));
+        if self.for_leases {
+            labels.push(Label::of_lease());
+            lifetime = Some(placeholder::LIFETIME.into());
+        }
+        let in_lease = self.token_in_lease.then(|| Content(format!("{}\n", placeholder::TOKEN).into_bytes()));
+        let token = in_lease.map_or_else(
+            || secret(self.token_on_machine, self.token_url, self.token_in_user_data, "/etc/curfew/token"),
+            |content| Ok(Secret::InUserData(content)),
+        )?;
         let binary = self.k3s_sha256.map(|sha256| Download { urls: self.k3s_url, sha256 });
         let flavour = match (self.flavour, self.server) {
             (FlavourName::None, _) => Flavour::None,
@@ -159,8 +185,7 @@ impl CloudInitArgs {
             (None, None) => return Err(Error::Contradiction("--agent-url needs --agent-sha256")),
         };
         let mut agent_options = self.agent_option;
-        let lifetime =
-            self.max_lifetime.map(|span| ("CURFEW_MAX_LIFETIME", curfew_contract::duration::format(span)));
+        let lifetime = lifetime.map(|span| ("CURFEW_MAX_LIFETIME", span));
         let observe = self.observe.then(|| ("CURFEW_OBSERVE", "yes".to_owned()));
         let named = lifetime.into_iter().chain(observe);
         agent_options.extend(named.map(|(name, value)| AgentOption { name: name.into(), value }));
@@ -170,14 +195,9 @@ impl CloudInitArgs {
         Ok(Options {
             agent,
             agent_options,
-            token: secret(
-                self.token_on_machine,
-                self.token_url,
-                self.token_in_user_data,
-                "/etc/curfew/token",
-            )?,
+            token,
             flavour,
-            labels: self.label,
+            labels,
             taints: self.taint,
             kubelet_args: self.kubelet_arg,
             files: self.file.into_iter().map(file).collect::<Result<_, _>>()?,

@@ -13,6 +13,7 @@ mod error;
 mod kubernetes;
 mod options;
 mod parts;
+pub(crate) mod placeholder;
 mod stages;
 mod value;
 

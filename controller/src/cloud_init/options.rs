@@ -167,7 +167,7 @@ impl Options {
         let mut warnings = Vec::new();
         if matches!(self.token, Secret::InUserData(_)) {
             warnings.push(
-                "the provider's token is in this document. Root on the machine, every host-network process of root, the \
+                "the provider's token is in this document, or will be. Root on the machine, every host-network process of root, the \
                  provider, and whoever keeps this text can read it, and with it delete everything in its project"
                     .into(),
             );

@@ -4,7 +4,9 @@
 
 use std::{fmt, net::Ipv4Addr, str::FromStr};
 
-use super::error::Refused;
+use curfew_contract::label;
+
+use super::{error::Refused, placeholder};
 
 /// SHA-256 of a file, as 64 hexadecimal digits in lower case.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +60,13 @@ impl Url {
         let Some(rest) = self.0.strip_prefix("http://") else { return true };
         let host = rest.split(['/', ':', '?', '#']).next().unwrap_or_default();
         host.parse::<Ipv4Addr>().is_ok_and(|ip| ip.is_private() || ip.is_loopback())
+    }
+}
+
+impl Label {
+    /// The one by which the controller knows the Nodes of the machines it rents.
+    pub(super) fn of_lease() -> Self {
+        Self(format!("{}={}", label::LEASE, placeholder::LEASE))
     }
 }
 

@@ -14,7 +14,7 @@ pub(crate) use checks::{Checked, Checks, Fault};
 pub(crate) use departed::{Departed, LastWord};
 pub(crate) use lease::{FINALIZER, Lease};
 pub(crate) use node::{Full, Node};
-pub(crate) use provider::{IN_USE, Listed, Provider, References};
+pub(crate) use provider::{IN_USE, Listed, Provider, References, Swept};
 
 /// Everything that decisions are made from.
 #[derive(Clone, Debug, Default)]

@@ -38,6 +38,8 @@ pub(crate) struct Provider {
     /// What the names in the configuration mean.
     pub(crate) references: Option<Arc<References>>,
     pub(crate) checks: Checks,
+    /// What the last sweep says.
+    pub(crate) swept: Option<Swept>,
 }
 
 /// What the names in a configuration mean at the provider.
@@ -49,6 +51,22 @@ pub(crate) struct References {
     pub(crate) images: BTreeMap<Architecture, ImageId>,
     pub(crate) firewalls: Vec<u64>,
     pub(crate) networks: Vec<u64>,
+}
+
+/// How the sweep fares, as the condition `Sweep` says it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Swept {
+    /// Whether everything that should be gone is.
+    pub(crate) goes_on: bool,
+    pub(crate) reason: &'static str,
+    pub(crate) message: String,
+}
+
+impl Swept {
+    /// A sweep that cannot do all that it should.
+    pub(crate) fn frozen(reason: &'static str, message: impl Into<String>) -> Self {
+        Self { goes_on: false, reason, message: message.into() }
+    }
 }
 
 /// The servers of this cluster, as a provider listed them.
@@ -90,6 +108,7 @@ impl Provider {
             servers: known.servers,
             references: known.references,
             checks: known.checks,
+            swept: known.swept,
         }
     }
 

@@ -23,7 +23,7 @@ enum Taken {
     /// The account is its account.
     Already,
     /// It replaces what there was, and listed these.
-    Replaces(Account, Option<Listed>),
+    Replaces(Arc<Account>, Option<Listed>),
 }
 
 /// Reads the Secret and notes what came of it.
@@ -37,7 +37,7 @@ pub(super) async fn take(shared: &Shared, cluster: &Cluster, subject: &Subject, 
         let found = found.map(|taken| {
             if let Taken::Replaces(account, listed) = taken {
                 info!(provider = subject.name, host = account.host(), "credential taken");
-                provider.account = Some(Arc::new(account));
+                provider.account = Some(account);
                 provider.servers = listed.or_else(|| provider.servers.take());
                 provider.checks.forget();
                 replaced = true;
@@ -68,6 +68,7 @@ async fn read(cluster: &Cluster, subject: &Subject, authorities: Option<&Path>) 
     }
     let account = Account::hetzner(endpoint, token, authorities)
         .map_err(|error| Fault::Undecided(CallError::from(error).line()))?;
+    let account = Arc::new(account);
     let Some(known) = &subject.account else { return Ok(Taken::Replaces(account, None)) };
     let listed = prove(&account, subject).await.map_err(|fault| match fault {
         Fault::Certain { reason, message } => {

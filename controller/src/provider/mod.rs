@@ -9,7 +9,7 @@
 
 mod credential;
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 mod look;
 mod plan;
 mod publish;
@@ -20,7 +20,7 @@ use std::{path::PathBuf, sync::Arc};
 use crate::{apply::Cluster, clock::Reading, event::Events, observe::World, pass::drive, shared::Shared};
 
 use plan::{Job, plan};
-pub(crate) use status::{CAN_DELETE, CATALOGUE, READY};
+pub(crate) use status::{CAN_DELETE, CATALOGUE, READY, SWEEP};
 
 /// Keeps them, for ever. `authorities`: a PEM file of certificate authorities beside the public ones.
 pub(crate) async fn run(shared: Arc<Shared>, cluster: Cluster, events: Events, authorities: Option<PathBuf>) {

@@ -55,9 +55,10 @@ pub(super) struct Subject {
     pub(super) servers: BTreeMap<ServerId, Server>,
 }
 
-/// Between two looks: at what was well, and at what was not.
+/// Between two looks: after one that found all well, one that found a fault, and one that found nothing out.
 struct Rhythm {
     fresh: SignedDuration,
+    amiss: SignedDuration,
     again: SignedDuration,
 }
 
@@ -122,12 +123,13 @@ fn looks(provider: &Provider, world: &World, reading: Reading, plan: &mut Plan<J
 
 fn credential_due(provider: &Provider) -> Uptime {
     let checked = provider.checks.credential.as_ref();
-    let again = match checked.map(|checked| &checked.found) {
+    let amiss = match checked.map(|checked| &checked.found) {
         // Finding out costs the provider a call.
         Some(Err(Fault::Certain { reason, .. })) if status::of_token(reason) => TOKEN_AGAIN,
         _ => SECRET_AGAIN,
     };
-    let at = next(checked, provider.generation, &Rhythm { fresh: SECRET_FRESH, again });
+    let rhythm = Rhythm { fresh: SECRET_FRESH, amiss, again: SECRET_AGAIN };
+    let at = next(checked, provider.generation, &rhythm);
     let denied = provider.account.as_ref().and_then(|account| after_denial(checked, account));
     at.min(denied.unwrap_or(at))
 }
@@ -142,7 +144,8 @@ fn next(checked: Option<&Checked>, generation: i64, rhythm: &Rhythm) -> Uptime {
     match checked.filter(|checked| checked.generation == generation) {
         None => Uptime::default(),
         Some(Checked { at, found: Ok(()), .. }) => at.after(rhythm.fresh),
-        Some(Checked { at, found: Err(_), .. }) => at.after(rhythm.again),
+        Some(Checked { at, found: Err(Fault::Undecided(_)), .. }) => at.after(rhythm.again),
+        Some(Checked { at, found: Err(Fault::Certain { .. }), .. }) => at.after(rhythm.amiss),
     }
 }
 
@@ -154,9 +157,11 @@ fn rhythm(look: Look, provider: &Provider) -> Rhythm {
             let listed = provider.servers.as_ref().map_or(0, |listed| listed.servers.len());
             let pages = 1 + i32::try_from(listed / PAGE).unwrap_or(i32::MAX);
             let fresh = SERVERS_FRESH.checked_mul(pages).unwrap_or(SERVERS_RAREST).min(SERVERS_RAREST);
-            Rhythm { fresh, again: SERVERS_AGAIN }
+            Rhythm { fresh, amiss: AGAIN, again: SERVERS_AGAIN }
         }
-        Look::References | Look::Authority | Look::Catalogue => Rhythm { fresh: FRESH, again: AGAIN },
+        Look::References | Look::Authority | Look::Catalogue => {
+            Rhythm { fresh: FRESH, amiss: AGAIN, again: AGAIN }
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{
     clock::{Reading, Uptime},
     cloud::CallError,
     crd::{CatalogueStatus, ProviderConfigStatus},
-    observe::{Checked, Fault, Provider, World},
+    observe::{Checked, Fault, Provider, Swept, World},
 };
 
 /// The status, if it is not what stands.
@@ -19,8 +19,10 @@ pub(super) fn of(provider: &Provider, world: &World, reading: Reading) -> Option
         (CAN_DELETE, can_delete(provider)),
         (CATALOGUE, catalogue(provider, now)),
     ];
+    // Until it has swept once, what stands from before is said.
+    let swept = provider.swept.as_ref().map(|swept| (SWEEP, sweep(swept)));
     let mut status = provider.status.clone();
-    for (type_, said) in said {
+    for (type_, said) in said.into_iter().chain(swept) {
         let condition = said.since(type_, provider, now);
         // Conditions of others are theirs.
         match status.conditions.iter_mut().find(|known| known.type_ == type_) {
@@ -101,7 +103,9 @@ fn ready(provider: &Provider, world: &World, up: Uptime) -> Said {
 
 fn can_delete(provider: &Provider) -> Said {
     match provider.checks.authority.as_ref().map(|checked| (&checked.found, checked.certain)) {
-        None if provider.account.is_none() => Said::unknown("NoCredential", "there is no credential to try"),
+        None if provider.account.is_none() && provider.checks.credential.is_some() => {
+            Said::unknown("NoCredential", "there is no credential to try")
+        }
         None => Said::checking(provider, CAN_DELETE, "it has not been tried yet"),
         Some((Ok(()), _)) => Said::yes("Proven", "a harmless write was accepted"),
         Some((Err(Fault::Certain { reason, message }), _)) => Said::no(reason, message.clone()),
@@ -128,6 +132,11 @@ fn catalogue(provider: &Provider, now: Timestamp) -> Said {
             None => Said::checking(provider, CATALOGUE, "it has not been fetched yet"),
         },
     }
+}
+
+fn sweep(swept: &Swept) -> Said {
+    let Swept { goes_on, reason, message } = swept;
+    if *goes_on { Said::yes(reason, message.clone()) } else { Said::no(reason, message.clone()) }
 }
 
 /// A call that brought nothing, as a fault.
@@ -159,7 +168,7 @@ pub(super) fn invalid(message: String) -> Fault {
 /// A token that sees none of our servers.
 pub(super) fn another_project(servers: usize) -> Fault {
     let message = format!(
-        "the token sees none of the {servers} servers of this cluster, so it is of another project: put one of the same project into the Secret, or release the leases first"
+        "the token sees none of the {servers} servers of this cluster, so it is of another project: put one of the same project into the Secret; if they are all gone, restart the controller"
     );
     Fault::Certain { reason: ANOTHER_PROJECT, message }
 }
@@ -247,6 +256,8 @@ pub(crate) const READY: &str = "Ready";
 pub(crate) const CAN_DELETE: &str = "CanDelete";
 /// `Catalogue`: prices and stock are known.
 pub(crate) const CATALOGUE: &str = "Catalogue";
+/// `Sweep`: whatever outlived its lease is deleted.
+pub(crate) const SWEEP: &str = "Sweep";
 
 const REFUSED: &str = "CredentialRefused";
 const READ_ONLY: &str = "CredentialReadOnly";

@@ -6,7 +6,6 @@ use curfew_provider::ServerId;
 use jiff::Timestamp;
 
 use super::{
-    learnt::Removal,
     plan::{Course, Next, Step, next, removal},
     slot::Slot,
 };
@@ -41,34 +40,57 @@ pub(crate) enum Machine {
     Stray(ServerId),
 }
 
+/// A call that is due, or when the next is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Due<'a> {
+    pub(super) lease: &'a Lease,
+    pub(super) machine: Machine,
+    pub(super) next: Next,
+    /// See [`Job::confirm`].
+    pub(super) confirm: bool,
+}
+
 /// The calls that are due, of those for which `which` holds.
-pub(crate) fn plan(world: &World, reading: Reading, which: impl Fn(Step) -> bool) -> Plan<Job> {
+pub(super) fn plan(world: &World, reading: Reading, which: impl Fn(Step) -> bool) -> Plan<Job> {
     let mut plan = Plan::empty();
-    let Some(now) = reading.now.filter(|_| world.listed()) else { return plan };
-    for lease in world.leases.values().filter(|lease| lease.rents() && lease.status.released_at.is_none()) {
-        let Some((course, account)) = Course::of(lease, world, now).zip(account(lease, world)) else {
-            continue;
-        };
-        plan.wake_at(reading.uptime_at(course.end).filter(|end| *end > reading.up));
-        let mut add = |machine, next, confirm| match next {
+    for Due { lease, machine, next, confirm } in due(world, reading) {
+        match next {
             Next::Do(step) if which(step) => {
+                let Some(account) = account(lease, world) else { continue };
                 let key = format!("{}/{machine:?}/{}", lease.name, step.kind());
-                plan.jobs.push((key, job(lease, machine, step, confirm, account)));
+                let Lease { name, uid, generation, .. } = lease;
+                let (lease, uid, generation) = (name.clone(), uid.clone(), *generation);
+                let account = Arc::clone(account);
+                plan.jobs.push((key, Job { lease, uid, generation, machine, step, confirm, account }));
             }
             Next::Wake(at) => plan.wake_at(Some(at)),
             Next::Do(_) | Next::Rest => {}
-        };
-        for slot in world.slots(lease) {
-            let machine = Machine::Slot(slot.number);
-            add(machine, next(&slot, course, now, reading), !slot.is_releasing());
-        }
-        for stray in world.strays(lease) {
-            let nothing = Removal::default();
-            let known = lease.strays.get(&stray.id).unwrap_or(&nothing);
-            add(Machine::Stray(stray.id), removal(stray.id, known, reading), true);
         }
     }
+    let ends = world.leases.values().filter(|lease| lease.rents()).filter_map(|lease| world.end(lease));
+    for end in ends.filter_map(|end| reading.uptime_at(end)).filter(|end| *end > reading.up) {
+        plan.wake_at(Some(end));
+    }
     plan
+}
+
+/// What is next for every machine of every lease that rents.
+pub(super) fn due(world: &World, reading: Reading) -> Vec<Due<'_>> {
+    let mut due = Vec::new();
+    let Some(now) = reading.now.filter(|_| world.listed()) else { return due };
+    for lease in world.leases.values().filter(|lease| lease.rents() && lease.status.released_at.is_none()) {
+        let Some(course) = Course::of(lease, world, now) else { continue };
+        for slot in world.slots(lease) {
+            let (machine, confirm) = (Machine::Slot(slot.number), !slot.is_releasing());
+            due.push(Due { lease, machine, next: next(&slot, course, now, reading), confirm });
+        }
+        for stray in world.strays(lease) {
+            let known = lease.strays.get(&stray.id).cloned().unwrap_or_default();
+            let next = removal(stray.id, &known, reading);
+            due.push(Due { lease, machine: Machine::Stray(stray.id), next, confirm: true });
+        }
+    }
+    due
 }
 
 /// A lease whose terms cannot be read any more still has its machines; those are found by whoever can reach them.
@@ -76,15 +98,9 @@ fn account<'a>(lease: &Lease, world: &'a World) -> Option<&'a Arc<Account>> {
     world.providers.get(lease.provider()?)?.account.as_ref()
 }
 
-fn job(lease: &Lease, machine: Machine, step: Step, confirm: bool, account: &Arc<Account>) -> Job {
-    let Lease { name, uid, generation, .. } = lease;
-    let (lease, uid, generation) = (name.clone(), uid.clone(), *generation);
-    Job { lease, uid, generation, machine, step, confirm, account: Arc::clone(account) }
-}
-
 impl Course {
     /// What the lease asks at `now`, once it is accepted.
-    fn of(lease: &Lease, world: &World, now: Timestamp) -> Option<Self> {
+    pub(super) fn of(lease: &Lease, world: &World, now: Timestamp) -> Option<Self> {
         let (end, expiry) = (world.end(lease)?, whole(world.expiry(lease)?).0);
         let told = lease.status.expires_at.as_ref().is_some_and(|told| told.0 <= expiry);
         let later =

@@ -16,8 +16,8 @@ pub(crate) struct Learnt {
     pub(crate) ours: bool,
     /// Create calls that were sent.
     pub(crate) sent: u32,
-    /// Nothing was found by a search since the last create call.
-    pub(crate) searched: bool,
+    /// When a search was begun, since the last create call, that found nothing.
+    pub(crate) searched: Option<Uptime>,
     /// The server as last read, and its name for Nodes.
     pub(crate) server: Option<Server>,
     pub(crate) provider_id: Option<String>,
@@ -25,8 +25,9 @@ pub(crate) struct Learnt {
     pub(crate) seen: Uptime,
     /// The action that creates it.
     pub(crate) action: Option<ActionId>,
-    /// How often the provider was asked how the creation fares.
+    /// How often the provider was asked how the creation fares, and when it last said that it goes on.
     pub(crate) polls: u32,
+    pub(crate) waited: Uptime,
     /// The creation ended well.
     pub(crate) launched: bool,
     /// It will never be of use.
@@ -95,12 +96,12 @@ impl Learnt {
                 self.failed = self.failed.or_else(|| Reason::of(&not));
             }
             Heard::Unanswered(error) => self.sent(&error, reading),
-            Heard::Nothing { last } => self.nothing(last, reading),
+            Heard::Nothing { last } => self.nothing(last, began, reading),
             Heard::NameTaken { last } => {
                 self.fail(Reason::NameTaken, "another's server has this name; it is left alone".into());
-                self.nothing(last, reading);
+                self.nothing(last, began, reading);
             }
-            Heard::Progress(Progress::Running) => self.polled(reading),
+            Heard::Progress(Progress::Running) => self.polled(began, reading),
             Heard::Progress(Progress::Done) => self.launched = true,
             Heard::Progress(Progress::Failed { code, message }) => {
                 self.fail(
@@ -109,7 +110,7 @@ impl Learnt {
                 );
             }
             Heard::Read(server) => {
-                self.polled(reading);
+                self.polled(began, reading);
                 self.removal.looked(reading);
                 self.read(*server, began);
             }
@@ -128,18 +129,19 @@ impl Learnt {
     fn sent(&mut self, error: &str, reading: Reading) {
         self.error = Some(error.into());
         self.sent = self.sent.saturating_add(1);
-        self.searched = false;
+        self.searched = None;
         self.again = reading.up.after(doubling(SEARCH, self.sent - 1, SEARCH_MOST));
     }
 
-    fn nothing(&mut self, last: bool, reading: Reading) {
-        self.searched = true;
+    fn nothing(&mut self, last: bool, began: Uptime, reading: Reading) {
+        self.searched = Some(began);
         if last {
             self.removal.gone(reading);
         }
     }
 
-    fn polled(&mut self, reading: Reading) {
+    fn polled(&mut self, began: Uptime, reading: Reading) {
+        self.waited = began;
         self.polls = self.polls.saturating_add(1);
         self.again = reading.up.after(poll_after(self.polls));
     }

@@ -17,6 +17,8 @@ mod order;
 mod plan;
 mod reason;
 mod report;
+#[cfg(test)]
+mod sim;
 mod slot;
 mod user_data;
 

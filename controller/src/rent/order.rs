@@ -48,7 +48,7 @@ pub(super) async fn place(shared: &Shared, cluster: &Cluster, job: &Job) -> Resu
 }
 
 /// Whether the attempt is persisted, and nothing came of it or was decided about it since.
-fn is_wanted(lease: &Lease, slot: u32) -> bool {
+pub(super) fn is_wanted(lease: &Lease, slot: u32) -> bool {
     let open = |instance: &&Instance| {
         instance.attempted_at.is_some()
             && instance.provider_id.is_none()

@@ -83,7 +83,7 @@ pub(crate) fn next(slot: &Slot<'_>, course: Course, now: Timestamp, reading: Rea
     let step = match (slot.id(), slot.listed) {
         (None, Some(server)) => Some((Step::Adopt(server.id), Uptime::default())),
         (None, None) if course.end <= now || slot.is_releasing() => search(slot, course, now),
-        (None, None) => obtain(slot, course, now, reading),
+        (None, None) => obtain(slot, course, reading),
         (Some(id), _) if course.end <= now || slot.is_releasing() => {
             Some(give_back(id, &slot.learnt.removal))
         }
@@ -108,13 +108,15 @@ impl Next {
 }
 
 /// Gets a machine. Before a second call the server is looked for, also by a controller that did not make the first.
-fn obtain(slot: &Slot<'_>, course: Course, now: Timestamp, reading: Reading) -> Option<(Step, Uptime)> {
+fn obtain(slot: &Slot<'_>, course: Course, reading: Reading) -> Option<(Step, Uptime)> {
     let attempted = slot.attempted().filter(|_| course.finalized)?;
-    if slot.fault(now).is_some() {
+    if slot.fault(reading).is_some() {
         return None;
     }
     let learnt = slot.learnt;
-    if learnt.searched || (learnt.ours && learnt.sent == 0) {
+    let in_time =
+        slot.limit().and_then(|(limit, _)| reading.uptime_at(limit)).is_some_and(|limit| reading.up < limit);
+    if in_time && (learnt.searched.is_some() || (learnt.ours && learnt.sent == 0)) {
         return Some((Step::Create, learnt.again));
     }
     let others_turn = attempted.checked_add(OTHERS_TURN).ok().and_then(|at| reading.uptime_at(at));
@@ -127,7 +129,7 @@ fn obtain(slot: &Slot<'_>, course: Course, now: Timestamp, reading: Reading) -> 
 /// Makes sure that there is none.
 fn search(slot: &Slot<'_>, course: Course, now: Timestamp) -> Option<(Step, Uptime)> {
     let last = slot.settled(course.end).is_none_or(|at| at <= now);
-    (last || !slot.learnt.searched).then_some((Step::Find { last }, slot.learnt.again))
+    (last || slot.learnt.searched.is_none()).then_some((Step::Find { last }, slot.learnt.again))
 }
 
 fn keep(slot: &Slot<'_>, id: ServerId, course: Course) -> Option<(Step, Uptime)> {

@@ -11,6 +11,7 @@ use super::{
     slot::{Slot, surplus},
 };
 use crate::{
+    clock::Reading,
     crd::{Attachment, Instance, InstancePhase, Receipt},
     observe::{Lease, World},
     release::residue,
@@ -18,12 +19,12 @@ use crate::{
 };
 
 /// The machines of a lease that is accepted, by slot.
-pub(crate) fn instances(lease: &Lease, world: &World, now: Timestamp) -> Vec<Instance> {
+pub(crate) fn instances(lease: &Lease, world: &World, now: Timestamp, reading: Reading) -> Vec<Instance> {
     let slots = world.slots(lease);
     let ended = world.end(lease).is_some_and(|end| end <= now);
     let rent = lease.terms.as_ref().and_then(|terms| terms.rent());
-    let surplus = rent.map(|rent| surplus(&slots, rent.replicas, now)).unwrap_or_default();
-    let reason = |slot: &Slot<'_>| match slot.fault(now) {
+    let surplus = rent.map(|rent| surplus(&slots, rent.replicas, reading)).unwrap_or_default();
+    let reason = |slot: &Slot<'_>| match slot.fault(reading) {
         _ if ended && lease.deleting.is_some() => Some(Reason::Deleted),
         _ if ended => Some(Reason::Ended),
         Some(fault) => Some(fault),

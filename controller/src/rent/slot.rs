@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{learnt::Learnt, reason::Reason};
 use crate::{
+    clock::Reading,
     crd::Instance,
     observe::{Lease, Listed, Node, World},
 };
@@ -25,6 +26,8 @@ pub(crate) struct Slot<'a> {
     /// The provider's list is younger than what is known of the server, and lacks it.
     pub(crate) missed: bool,
     pub(crate) node: Option<&'a Node>,
+    /// A Node says that it is this lease's, and was not read yet.
+    pub(crate) unread: bool,
 }
 
 impl World {
@@ -36,7 +39,9 @@ impl World {
     /// The machines of a lease, by slot: those in its status.
     pub(crate) fn slots<'a>(&'a self, lease: &'a Lease) -> Vec<Slot<'a>> {
         let listed = self.listed_for(lease);
-        lease.status.instances.iter().map(|kept| Slot::of(kept, lease, listed, self)).collect()
+        let says = |node: &&Node| node.labels.get(label::LEASE) == Some(&lease.name);
+        let nodes: Vec<_> = self.nodes.values().filter(says).collect();
+        lease.status.instances.iter().map(|kept| Slot::of(kept, lease, listed, &nodes)).collect()
     }
 
     /// Servers that say they are this lease's, and that no slot of it owns.
@@ -45,7 +50,8 @@ impl World {
         let replicas =
             lease.terms.as_ref().and_then(|terms| terms.rent()).map_or(u32::MAX, |rent| rent.replicas);
         let listed = self.listed_for(lease).into_iter().flat_map(|listed| listed.servers.values());
-        let ours = listed.filter(|server| is_of(server, lease));
+        let gone = |server: &Server| lease.strays.get(&server.id).is_some_and(|known| known.absent.is_some());
+        let ours = listed.filter(|server| is_of(server, lease) && !gone(server));
         ours.filter(|server| match slot_of(server) {
             None => true,
             Some(number) => match slots.iter().find(|slot| slot.number == number) {
@@ -59,9 +65,10 @@ impl World {
 }
 
 impl<'a> Slot<'a> {
-    fn of(kept: &'a Instance, lease: &'a Lease, listed: Option<&'a Listed>, world: &'a World) -> Self {
+    fn of(kept: &'a Instance, lease: &'a Lease, listed: Option<&'a Listed>, nodes: &[&'a Node]) -> Self {
         let learnt = lease.learnt.get(&kept.slot).unwrap_or_else(|| &NOTHING);
-        let mut slot = Self { number: kept.slot, kept, learnt, listed: None, missed: false, node: None };
+        let mut slot =
+            Self { number: kept.slot, kept, learnt, listed: None, missed: false, node: None, unread: false };
         if let Some(list) = listed {
             slot.listed = match slot.id() {
                 Some(id) => list.servers.get(&id),
@@ -72,12 +79,10 @@ impl<'a> Slot<'a> {
             };
             slot.missed = slot.id().is_some() && slot.listed.is_none() && list.at > learnt.seen;
         }
-        slot.node = slot.provider_id().and_then(|id| {
-            let same = |node: &&Node| {
-                node.provider_id() == Some(id) && node.labels.get(label::LEASE) == Some(&lease.name)
-            };
-            world.nodes.values().find(same)
-        });
+        slot.unread = nodes.iter().any(|node| node.full.is_none());
+        let provider_id = slot.provider_id();
+        slot.node =
+            nodes.iter().find(|node| provider_id.is_some() && node.provider_id() == provider_id).copied();
         slot
     }
 
@@ -96,11 +101,6 @@ impl<'a> Slot<'a> {
     /// When the provider was first going to be asked for it, as persisted.
     pub(crate) fn attempted(&self) -> Option<Timestamp> {
         self.kept.attempted_at.as_ref().map(|time| time.0)
-    }
-
-    /// The server, as read last or listed.
-    pub(crate) fn server(&self) -> Option<&'a Server> {
-        self.learnt.server.as_ref().or(self.listed)
     }
 
     /// When the provider created it.
@@ -150,10 +150,22 @@ impl<'a> Slot<'a> {
         Some((self.attempted()?.checked_add(LAUNCH).ok()?, Reason::LaunchTimeout))
     }
 
-    /// Why it is to be given back, though its lease goes on.
-    pub(crate) fn fault(&self, now: Timestamp) -> Option<Reason> {
+    /// Why it is to be given back, though its lease goes on. That it is late is concluded only from what was seen since:
+    /// a controller that was away finds out first what has become of it.
+    pub(crate) fn fault(&self, reading: Reading) -> Option<Reason> {
         let gone = || self.absent().map(|_| Reason::Gone);
-        let late = || self.limit().filter(|(limit, _)| *limit <= now).map(|(_, reason)| reason);
+        let late = || {
+            let (limit, reason) = self.limit()?;
+            let limit = reading.uptime_at(limit).filter(|limit| *limit <= reading.up)?;
+            let seen = match reason {
+                Reason::LaunchTimeout if self.id().is_none() => {
+                    self.learnt.searched.is_some_and(|searched| searched >= limit)
+                }
+                Reason::LaunchTimeout => self.learnt.waited >= limit,
+                _ => !self.unread,
+            };
+            seen.then_some(reason)
+        };
         self.learnt.failed.or_else(gone).or_else(late)
     }
 
@@ -170,9 +182,9 @@ pub(crate) fn is_over(lease: &Lease, world: &World) -> bool {
 }
 
 /// Of `slots`, those that are too many for `replicas`: first those that were never created, then the newest.
-pub(crate) fn surplus(slots: &[Slot<'_>], replicas: u32, now: Timestamp) -> BTreeSet<u32> {
+pub(crate) fn surplus(slots: &[Slot<'_>], replicas: u32, reading: Reading) -> BTreeSet<u32> {
     let mut kept: Vec<_> =
-        slots.iter().filter(|slot| !slot.is_releasing() && slot.fault(now).is_none()).collect();
+        slots.iter().filter(|slot| !slot.is_releasing() && slot.fault(reading).is_none()).collect();
     kept.sort_by_key(|slot| (slot.created().unwrap_or(Timestamp::MAX), slot.number));
     kept.iter().skip(usize::try_from(replicas).unwrap_or(usize::MAX)).map(|slot| slot.number).collect()
 }

@@ -6,6 +6,7 @@ mod again;
 mod delivery;
 mod elsewhere;
 mod joining;
+mod leases;
 mod left_alone;
 mod machine;
 mod mirror;

@@ -15,29 +15,29 @@ use crate::{
     not_checked,
 };
 
-const AGENT: &str = "--agent-url https://example.com/curfew-agent --agent-sha256 \
+pub(crate) const AGENT: &str = "--agent-url https://example.com/curfew-agent --agent-sha256 \
                      0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
 /// The program, with a line of options.
-fn printed(line: &str) -> Output {
+pub(crate) fn printed(line: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_curfew-controller"));
     command.arg("cloud-init").args(line.split_whitespace()).env_clear().output().unwrap()
 }
 
-fn text(line: &str) -> String {
+pub(crate) fn text(line: &str) -> String {
     let Output { status, stdout, stderr } = printed(line);
     assert!(status.success(), "{line}: {}", String::from_utf8_lossy(&stderr));
     String::from_utf8(stdout).unwrap()
 }
 
-fn refused(line: &str) -> String {
+pub(crate) fn refused(line: &str) -> String {
     let Output { status, stdout, stderr } = printed(line);
     assert!(!status.success() && stdout.is_empty(), "{line} was taken");
     String::from_utf8(stderr).unwrap()
 }
 
 /// A file of the document, by the end of its path.
-fn file(document: &str, name: &str) -> Vec<u8> {
+pub(crate) fn file(document: &str, name: &str) -> Vec<u8> {
     let yaml = YamlLoader::load_from_str(document).unwrap().remove(0);
     let files = yaml["write_files"].as_vec().unwrap();
     let found = files.iter().find(|file| file["path"].as_str().is_some_and(|path| path.ends_with(name)));

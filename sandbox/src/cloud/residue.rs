@@ -24,9 +24,7 @@ impl State {
             put.filter(|(owner, _)| *owner == project).map(|(_, item)| item.clone()).collect();
         if name == "primary_ips" {
             let ours = self.servers.values().filter(|server| server.project == project);
-            items.extend(
-                ours.flat_map(|server| ["ipv4", "ipv6"].map(|kind| own_address(server, kind))).flatten(),
-            );
+            items.extend(ours.flat_map(|server| self.own_addresses(server)));
         }
         items
     }
@@ -41,6 +39,11 @@ impl State {
     pub(crate) fn assigned_address(&self, server: u64, kind: &str) -> Option<&Value> {
         let items = self.residue.get("primary_ips").into_iter().flatten().map(|(_, item)| item);
         items.into_iter().find(|item| holds(item, server) && item["type"] == kind)
+    }
+
+    fn own_addresses(&self, server: &Server) -> Vec<Value> {
+        let own = |kind: &&str| self.assigned_address(server.id, kind).is_none();
+        ["ipv4", "ipv6"].into_iter().filter(own).filter_map(|kind| own_address(server, kind)).collect()
     }
 
     /// The server is gone: what was its own goes with it, the rest stays and costs.

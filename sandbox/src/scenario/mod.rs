@@ -6,6 +6,7 @@ mod f0_rent;
 mod f1;
 mod f10;
 mod f11;
+mod f12;
 mod f1_drain;
 mod f2;
 mod f2_seen;
@@ -73,11 +74,15 @@ pub enum Scenario {
     /// The API server accepts connections and never answers.
     #[value(name = "F11")]
     F11,
+    /// Controller, API server, agent and backstop are dead: a sweeper outside of the cluster deletes.
+    #[value(name = "F12")]
+    F12,
 }
 
 impl Scenario {
     /// All of them, the longest first: started in this order they end at about the same time.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
+        Self::F12,
         Self::F9,
         Self::F8,
         Self::F3,
@@ -113,6 +118,7 @@ impl Scenario {
             Self::F9 => "F9",
             Self::F10 => "F10",
             Self::F11 => "F11",
+            Self::F12 => "F12",
         }
     }
 
@@ -141,6 +147,9 @@ impl Scenario {
             Self::F9 => "provider's API down around the deadline (25 s here; 2 min in the matrix)",
             Self::F10 => "server locked at the deadline, then protected",
             Self::F11 => "API server accepts and never answers",
+            Self::F12 => {
+                "controller, API server, agent and backstop dead; then the lease ends; a sweeper outside, --every 5s --grace 10s"
+            }
         }
     }
 
@@ -148,7 +157,7 @@ impl Scenario {
     const fn lease(self) -> Duration {
         match self {
             Self::F0 | Self::F0Rent => Duration::from_secs(40),
-            Self::F2 | Self::F4 => Duration::from_secs(45),
+            Self::F2 | Self::F4 | Self::F12 => Duration::from_secs(45),
             Self::F8 => Duration::from_secs(65),
             _ => Duration::from_mins(30),
         }
@@ -156,7 +165,7 @@ impl Scenario {
 
     /// Whether the controller rents the machine. Elsewhere it finds it rented.
     const fn rents(self) -> bool {
-        matches!(self, Self::F0Rent | Self::F2 | Self::F4)
+        matches!(self, Self::F0Rent | Self::F2 | Self::F4 | Self::F12)
     }
 
     /// `renewInterval` and `slack`: half of the latter is the grace.
@@ -227,6 +236,7 @@ impl Scenario {
             Self::F9 => f9::play(stage).await,
             Self::F10 => f10::play(stage).await,
             Self::F11 => f11::play(stage).await,
+            Self::F12 => f12::play(stage).await,
         }
     }
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::{
     machine::{AGENT, BACKSTOP},
-    stage::{CONTROLLER, Gone},
+    stage::{CONTROLLER, Gone, SWEEPER},
 };
 
 /// What happened, measured by the cloud.
@@ -17,7 +17,7 @@ pub struct Row {
     pub scenario: &'static str,
     /// Whether the server was deleted.
     pub gone: bool,
-    /// Whose token the accepted DELETE carried: `agent`, `backstop` or `controller`. Null if nothing was deleted.
+    /// Whose token the accepted DELETE carried: `agent`, `backstop`, `controller` or `sweeper`. Null if nothing was deleted.
     pub enforced_by: Option<String>,
     /// Seconds from the deadline in force on the Node to the accepted DELETE; negative is too early. In a `-seen` row:
     /// seconds from the fault to its being shown. Null if neither came.
@@ -45,6 +45,8 @@ pub enum Layer {
     Backstop,
     /// The controller.
     Controller,
+    /// The sweeper outside of the cluster.
+    Sweeper,
     /// Whichever of the two comes first.
     ControllerOrAgent,
     /// Agent or backstop, whichever comes first.
@@ -57,6 +59,7 @@ impl Layer {
             Self::Agent => holder == AGENT,
             Self::Backstop => holder == BACKSTOP,
             Self::Controller => holder == CONTROLLER,
+            Self::Sweeper => holder == SWEEPER,
             Self::ControllerOrAgent => [CONTROLLER, AGENT].contains(&holder),
             Self::Any => [AGENT, BACKSTOP].contains(&holder),
         }

@@ -123,5 +123,8 @@ async fn what_outlives_a_server_is_let_go_and_what_belongs_to_it_goes_along() {
     cloud.delete(id).await;
     assert_eq!(cloud.get("/volumes/11").await.1["volume"]["server"], Value::Null);
     let (_, body) = cloud.get("/primary_ips").await;
-    assert_eq!(body["primary_ips"], json!([{ "id": 22, "assignee_id": null, "auto_delete": false }]));
+    assert_eq!(
+        body["primary_ips"],
+        json!([{ "id": 22, "assignee_id": null, "assignee_type": "unassigned", "auto_delete": false }])
+    );
 }

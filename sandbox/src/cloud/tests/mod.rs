@@ -4,8 +4,8 @@ mod deletion;
 mod doors;
 mod faults;
 mod listing;
+mod ordering;
 mod renting;
-mod shapes;
 
 use std::time::Duration;
 

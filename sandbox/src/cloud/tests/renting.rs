@@ -115,7 +115,7 @@ async fn unknown_routes_methods_and_bodies_are_refused_each_in_its_own_way() {
     let id = cloud.server("one");
     let server = format!("/servers/{id}");
     for (method, path, refused) in [
-        (Method::GET, "/networks".to_owned(), refusal(StatusCode::NOT_FOUND, "not_found")),
+        (Method::GET, "/placement_groups".to_owned(), refusal(StatusCode::NOT_FOUND, "not_found")),
         (Method::GET, "/servers/abc".to_owned(), refusal(StatusCode::NOT_FOUND, "not_found")),
         (Method::POST, format!("{server}/actions/rebuild"), refusal(StatusCode::NOT_FOUND, "not_found")),
         (Method::PATCH, server.clone(), refusal(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed")),
