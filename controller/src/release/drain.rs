@@ -271,3 +271,6 @@ const AT_ONCE: usize = 16;
 const LEAVING: Duration = Duration::from_secs(5);
 /// With nothing left to do.
 const EMPTY: Duration = Duration::from_secs(30);
+
+#[cfg(test)]
+mod tests;

@@ -75,7 +75,10 @@ async fn look(shared: &Shared, job: &Job) -> bool {
         let answer = job.account.attached(kind, id, &job.extras, Urgency::Look).await;
         if let Err(error) = &answer {
             let (lease, kind, error) = (job.lease.as_str(), kind.as_str(), error.line());
-            warn!(lease, kind, id, error, "not known whether a machine left it behind; asked again in a minute");
+            warn!(
+                lease,
+                kind, id, error, "not known whether a machine left it behind; asked again in a minute"
+            );
         }
         shared.change(|world, reading| {
             let lease = world.leases.get_mut(&job.lease).filter(|lease| lease.uid == job.uid);
