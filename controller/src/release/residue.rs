@@ -38,12 +38,11 @@ impl Looked {
     /// Notes an answer.
     pub(super) fn note(&mut self, thing: Thing, residue: Option<crd::Residue>, up: Uptime) {
         self.unknown.remove(&thing);
-        match residue {
-            Some(residue) => drop(self.found.insert(thing, (residue, up))),
-            None => {
-                self.found.remove(&thing);
-                self.gone.insert(thing);
-            }
+        if let Some(residue) = residue {
+            self.found.insert(thing, (residue, up));
+        } else {
+            self.found.remove(&thing);
+            self.gone.insert(thing);
         }
     }
 }
