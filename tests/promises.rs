@@ -16,7 +16,9 @@ mod life_of_a_node;
 mod notify;
 mod provider_config;
 mod ready;
+mod release;
 mod rent;
+mod renting;
 mod secrets;
 mod sweep;
 mod sweep_outside;
@@ -41,7 +43,9 @@ fn main() -> ExitCode {
         notify::PROMISES,
         provider_config::PROMISES,
         ready::PROMISES,
+        release::PROMISES,
         rent::PROMISES,
+        renting::PROMISES,
         secrets::PROMISES,
         sweep::PROMISES,
         sweep_outside::PROMISES,

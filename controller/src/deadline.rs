@@ -71,25 +71,35 @@ pub(crate) fn decide<'a>(node: &Node, claims: &[Claim<'a>], now: Timestamp) -> D
 struct Bound<'a> {
     lease: &'a Lease,
     grace: Option<Grace>,
+    /// What is written.
     target: Deadline,
+    /// What stands already may be as late as this.
+    furthest: Deadline,
     /// No deadline may be later.
     limit: Option<Timestamp>,
+    /// None is moved beyond it.
+    shield: Option<Timestamp>,
     /// None: it only caps the deadline that stands.
     rolls: Option<curfew_contract::Watchdog>,
 }
 
 impl<'a> Bound<'a> {
     fn of(claim: &Claim<'a>, now: Timestamp) -> Option<Self> {
-        let (target, limit, rolls) = match claim.wish {
+        let (furthest, limit, rolls) = match claim.wish {
             Wish::Roll(limit) => {
-                let target = claim.watchdog.deadline(now, limit.unwrap_or(Timestamp::MAX));
-                (target, limit, Some(claim.watchdog))
+                let furthest = claim.watchdog.deadline(now, limit.unwrap_or(Timestamp::MAX));
+                (furthest.ok()?, limit, Some(claim.watchdog))
             }
-            Wish::Cap(expiry) => (Deadline::new(expiry), Some(expiry), None),
+            Wish::Cap(expiry) => (Deadline::new(expiry).ok()?, Some(expiry), None),
             Wish::Free => return None,
         };
+        let shield = claim.shield.filter(|_| rolls.is_some());
+        let target = match shield {
+            Some(until) => Deadline::new(until.min(furthest.at())).ok()?,
+            None => furthest,
+        };
         let grace = claim.watchdog.grace();
-        Some(Self { lease: claim.lease, grace, target: target.ok()?, limit, rolls })
+        Some(Self { lease: claim.lease, grace, target, furthest, limit, shield, rolls })
     }
 
     fn satisfied_by(&self, current: Deadline, now: Timestamp) -> bool {
@@ -98,7 +108,7 @@ impl<'a> Bound<'a> {
             None => within,
             Some(watchdog) => {
                 let too_far =
-                    current.at() > self.target.at().saturating_add(TOLERANCE).unwrap_or(Timestamp::MAX);
+                    current.at() > self.furthest.at().saturating_add(TOLERANCE).unwrap_or(Timestamp::MAX);
                 let due = current < self.target && watchdog.renew_at(current) < now;
                 within && !too_far && !due
             }
@@ -106,7 +116,8 @@ impl<'a> Bound<'a> {
     }
 
     fn renewal(&self, current: Deadline) -> Option<Timestamp> {
-        let at_the_end = self.limit.is_some_and(|limit| limit.duration_since(current.at()) < ONE_SECOND);
+        let last = [self.limit, self.shield].into_iter().flatten().min();
+        let at_the_end = last.is_some_and(|last| last.duration_since(current.at()) < ONE_SECOND);
         let watchdog = self.rolls.filter(|_| !at_the_end)?;
         watchdog.renew_at(current).checked_add(SignedDuration::from_millis(10)).ok()
     }

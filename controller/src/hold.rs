@@ -31,6 +31,9 @@ pub(crate) struct Claim<'a> {
     pub(crate) lease: &'a Lease,
     /// How far ahead, how often.
     pub(crate) watchdog: Watchdog,
+    /// Until when the label at the provider keeps the sweeper off: no deadline is moved beyond it. One that is beyond is
+    /// not moved back for it, since the label is read later than it is written.
+    pub(crate) shield: Option<Timestamp>,
     pub(crate) wish: Wish,
 }
 
@@ -148,18 +151,13 @@ impl World {
     /// What the lease asks for the Node at `now`.
     pub(crate) fn wish(&self, lease: &Lease, node: &Node, now: Timestamp) -> Option<Wish> {
         let (holds, keeps) = (self.holds(lease, node, now), lease.keeps());
-        // Beyond it the sweeper would take the machine for nobody's.
-        let labelled = lease.instance(node).and_then(|instance| instance.labelled_until.as_ref());
-        let within = |end: Timestamp| labelled.map_or(end, |until| until.0.min(end));
         match self.stage(lease, now) {
             // Without the finalizer a deletion could not take the deadline back.
             Stage::Running(_) if holds && keeps => lease.finalized().then_some(Wish::Roll(None)),
-            Stage::Running(end) if holds => Some(Wish::Roll(Some(within(end)))),
+            Stage::Running(end) if holds => Some(Wish::Roll(Some(end))),
             Stage::Running(_) if keeps => lease.lists(node).then_some(Wish::Free),
             Stage::Ended(_) if keeps => (lease.lists(node) || lease.selects(node)).then_some(Wish::Free),
-            Stage::Ended(end) if holds && (lease.deleting.is_none() || lease.rents()) => {
-                Some(Wish::Cap(within(end)))
-            }
+            Stage::Ended(end) if holds && (lease.deleting.is_none() || lease.rents()) => Some(Wish::Cap(end)),
             _ => None,
         }
     }
@@ -168,7 +166,8 @@ impl World {
     pub(crate) fn claims(&self, node: &Node, now: Timestamp) -> Vec<Claim<'_>> {
         let claim = |lease| {
             let wish = self.wish(lease, node, now)?;
-            Some(Claim { lease, watchdog: self.watchdog(lease), wish })
+            let shield = lease.instance(node).and_then(|instance| Some(instance.labelled_until.as_ref()?.0));
+            Some(Claim { lease, watchdog: self.watchdog(lease), shield, wish })
         };
         self.leases.values().filter_map(claim).collect()
     }
@@ -185,3 +184,6 @@ impl World {
         self.providers.get(&lease.terms.as_ref()?.rent()?.provider)?.config.as_ref()
     }
 }
+
+#[cfg(test)]
+mod tests;

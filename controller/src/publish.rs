@@ -15,6 +15,7 @@ use crate::{
     event::{self, Events},
     observe::{Lease, Node, World},
     pass::{Plan, drive},
+    release::residue,
     rent,
     shared::Shared,
     status::{self, Difference},
@@ -58,7 +59,7 @@ pub(crate) fn plan(world: &World, reading: Reading) -> Plan<Publication> {
     let twins = distinct::twins(world, now);
     for lease in world.leases.values() {
         let key = format!("lease/{}", lease.name);
-        if let Some(hold) = finalizer(lease, world, now) {
+        if let Some(hold) = finalizer(lease, world, reading, now) {
             plan.jobs.push((key, Publication::Finalizer { lease: Box::new(lease.clone()), hold }));
         } else if let Some(status) = status::of(lease, world, &twins, reading) {
             match status::difference(&lease.status, &status) {
@@ -81,7 +82,7 @@ pub(crate) fn plan(world: &World, reading: Reading) -> Plan<Publication> {
 /// Whether our finalizer must be set or taken off. A deletion never waits longer than the last deadline could
 /// have lasted: by then there is nothing left to take back. That of a lease that rents waits until its machines are gone,
 /// for ever: without it nobody would know of them but the sweepers.
-fn finalizer(lease: &Lease, world: &World, now: Timestamp) -> Option<bool> {
+fn finalizer(lease: &Lease, world: &World, reading: Reading, now: Timestamp) -> Option<bool> {
     let finalized = lease.finalized();
     let rents = || {
         lease.status.accepted_at.is_some()
@@ -92,7 +93,8 @@ fn finalizer(lease: &Lease, world: &World, now: Timestamp) -> Option<bool> {
         return (finalized != keeps && lease.broken.is_none()).then_some(keeps);
     };
     if lease.rents() {
-        return (finalized && status::let_go(lease, world, now)).then_some(false);
+        let done = || status::let_go(lease, world, now) && residue::was_told(lease, reading);
+        return (finalized && done()).then_some(false);
     }
     let watchdog = world.watchdog(lease);
     let longest = watchdog.renew_interval() + watchdog.slack();

@@ -38,7 +38,7 @@ for plural in PLURAL.values():
 wrong = 0
 for at, row in enumerate(table["rows"]):
     base = table["bases"][row["base"]]
-    name, kind = f"row-{at}", base["kind"]
+    name, kind = row.get("name", f"row-{at}"), base["kind"]
     spec = merged(base["spec"], row.get("with", {}))
     made = {"apiVersion": "curfew.dev/v1alpha1", "kind": kind, "metadata": {"name": name}, "spec": spec}
     said = kubectl("create", "-f", "-", sent=json.dumps(made))

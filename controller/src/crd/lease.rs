@@ -1,7 +1,5 @@
 //! What a lease asks for.
 
-#![expect(clippy::duplicated_attributes, reason = "one printcolumn after the other")]
-
 use std::collections::BTreeMap;
 
 use kube::{CustomResource, KubeSchema};
@@ -20,6 +18,7 @@ use super::{CapacityLeaseStatus, DURATION, RentSpec, WatchdogSpec};
     shortname = "cl",
     status = "CapacityLeaseStatus",
     derive = "PartialEq",
+    validation = Rule::new("!has(self.spec.rent) || size(self.metadata.name) <= 63").message("the name of a lease that rents must have at most 63 characters: it becomes a label"),
     doc = "A CapacityLease keeps rented machines for a while, and has each of them delete itself when the while is over, whether or not the cluster is still there to ask for it.",
     printcolumn(name = "Nodes", type_ = "integer", json_path = ".status.nodeCount"),
     printcolumn(

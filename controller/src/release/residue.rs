@@ -25,17 +25,24 @@ pub(crate) struct Looked {
     found: BTreeMap<Thing, (crd::Residue, Uptime)>,
     /// What does not.
     gone: BTreeSet<Thing>,
+    /// What nobody could tell of, and when that was asked.
+    unknown: BTreeMap<Thing, Uptime>,
 }
 
 impl Looked {
+    /// Nobody could tell.
+    pub(super) fn failed(&mut self, thing: Thing, up: Uptime) {
+        self.unknown.insert(thing, up);
+    }
+
     /// Notes an answer.
     pub(super) fn note(&mut self, thing: Thing, residue: Option<crd::Residue>, up: Uptime) {
-        match residue {
-            Some(residue) => drop(self.found.insert(thing, (residue, up))),
-            None => {
-                self.found.remove(&thing);
-                self.gone.insert(thing);
-            }
+        self.unknown.remove(&thing);
+        if let Some(residue) = residue {
+            self.found.insert(thing, (residue, up));
+        } else {
+            self.found.remove(&thing);
+            self.gone.insert(thing);
         }
     }
 }
@@ -73,11 +80,13 @@ fn things(lease: &Lease, reading: Reading) -> BTreeMap<Thing, Uptime> {
 pub(super) fn due(lease: &Lease, reading: Reading) -> (Vec<Thing>, Option<Uptime>) {
     let (mut due, mut next) = (Vec::new(), None);
     for (thing, absent) in things(lease, reading) {
-        let Looked { found, gone } = &lease.looked;
+        let Looked { found, gone, unknown } = &lease.looked;
         if gone.contains(&thing) || reading.up.since(absent) > FOLLOWED_FOR {
             continue;
         }
-        let at = found.get(&thing).map_or_else(|| absent.after(SETTLED), |(_, seen)| seen.after(AGAIN));
+        let again = |seen: &Uptime| seen.after(if seen.since(absent) < LINGERS { SOON } else { AGAIN });
+        let at = found.get(&thing).map_or_else(|| absent.after(SETTLED), |(_, seen)| again(seen));
+        let at = unknown.get(&thing).map_or(at, |asked| at.max(asked.after(SOON)));
         if at <= reading.up {
             due.push(thing);
         } else {
@@ -90,7 +99,7 @@ pub(super) fn due(lease: &Lease, reading: Reading) -> (Vec<Thing>, Option<Uptime
 /// What is left of the machines of a lease, as far as is known: what the last look found, and what an earlier controller
 /// had found and this one has not looked up yet.
 pub(crate) fn left(lease: &Lease) -> Vec<crd::Residue> {
-    let Looked { found, gone } = &lease.looked;
+    let Looked { found, gone, .. } = &lease.looked;
     let earlier =
         lease.status.residue.iter().filter_map(|residue| Some(((read(&residue.kind)?, residue.id), residue)));
     let mut left: BTreeMap<Thing, &crd::Residue> =
@@ -99,9 +108,16 @@ pub(crate) fn left(lease: &Lease) -> Vec<crd::Residue> {
     left.into_values().cloned().collect()
 }
 
+/// Whether a lease that is being deleted may go: what it left behind was looked up and said, or nobody could for a while.
+pub(crate) fn was_told(lease: &Lease, reading: Reading) -> bool {
+    let last = things(lease, reading).into_values().max();
+    let said = || is_known(lease, reading) && left(lease) == lease.status.residue;
+    said() || last.is_none_or(|absent| reading.up.since(absent) > PATIENCE)
+}
+
 /// Whether everything was looked up that machines which are gone may have left behind.
 pub(crate) fn is_known(lease: &Lease, reading: Reading) -> bool {
-    let Looked { found, gone } = &lease.looked;
+    let Looked { found, gone, .. } = &lease.looked;
     things(lease, reading).keys().all(|thing| gone.contains(thing) || found.contains_key(thing))
 }
 
@@ -121,8 +137,13 @@ fn read(text: &str) -> Option<ResidueKind> {
 }
 
 /// What goes with a server goes some seconds after it.
-const SETTLED: SignedDuration = SignedDuration::from_secs(15);
+const SETTLED: SignedDuration = SignedDuration::from_secs(10);
+/// So long after a server what was its own may still be on its way out, and is looked up sooner.
+const LINGERS: SignedDuration = SignedDuration::from_secs(30);
+const SOON: SignedDuration = SignedDuration::from_mins(1);
 const AGAIN: SignedDuration = SignedDuration::from_mins(10);
+/// An account that cannot be asked must not keep a deleted lease for ever.
+const PATIENCE: SignedDuration = SignedDuration::from_mins(1);
 const FOLLOWED_FOR: SignedDuration = SignedDuration::from_hours(24);
 
 #[cfg(test)]

@@ -13,5 +13,6 @@ mod faults;
 mod kubelet;
 mod objects;
 mod pods;
+mod renting;
 mod verdicts;
 mod watches;

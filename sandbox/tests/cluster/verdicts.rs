@@ -29,6 +29,8 @@ struct Base {
 struct Row {
     base: String,
     #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
     with: Option<Value>,
     #[serde(default)]
     then: Option<Value>,
@@ -42,7 +44,7 @@ async fn every_verdict_is_that_of_the_real_server() {
     let bench = Bench::with(|options| options.definitions = definitions.into()).await;
     let mut wrong = Vec::new();
     for (at, row) in table.rows.iter().enumerate() {
-        let said = verdict(&bench.cluster, &table.bases[&row.base], row, &format!("row-{at}"));
+        let said = verdict(&bench.cluster, &table.bases[&row.base], row, at);
         if row.says.is_some() != said.is_some()
             || said.iter().zip(&row.says).any(|(said, expected)| !said.contains(expected))
         {
@@ -52,11 +54,15 @@ async fn every_verdict_is_that_of_the_real_server() {
     assert!(table.rows.len() > 100 && wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-fn verdict(cluster: &Cluster, base: &Base, row: &Row, name: &str) -> Option<String> {
+fn verdict(cluster: &Cluster, base: &Base, row: &Row, at: usize) -> Option<String> {
     let plural = KINDS.iter().find(|(kind, _)| *kind == base.kind).unwrap().1;
     let resource = ("curfew.dev", "v1alpha1", plural);
+    let numbered = format!("row-{at}");
+    let name = row.name.as_ref().unwrap_or(&numbered);
     let mut spec = base.spec.clone();
-    json_patch::merge(&mut spec, row.with.as_ref().unwrap_or(&json!({})));
+    if let Some(with) = &row.with {
+        json_patch::merge(&mut spec, with);
+    }
     let made = cluster.create(resource, "", &json!({"metadata": {"name": name}, "spec": spec}));
     let refused = |answer: Result<Value, Error>| match answer {
         Ok(_) => None,
