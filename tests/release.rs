@@ -3,11 +3,7 @@
 mod scene;
 
 use curfew_contract::annotation;
-use curfew_sandbox::{
-    api::work::Owner,
-    cloud::Mode,
-    stage::CONTROLLER,
-};
+use curfew_sandbox::{api::work::Owner, cloud::Mode, stage::CONTROLLER};
 use curfew_tests::{Kept, Promise, World, is_in_time, promises, secs};
 use serde_json::{Value, json};
 
