@@ -12,6 +12,7 @@ use scene::{Scene, condition, cordoned, evictions, runs};
 
 pub(crate) const PROMISES: &[Promise] = promises![
     work_is_moved_in_time_and_what_belongs_to_the_machine_goes_with_it,
+    a_pod_that_would_outlive_its_rented_machine_must_hurry,
     a_budget_that_refuses_for_ever_delays_neither_its_machine_nor_anothers_drain_nor_a_renewal,
     a_lease_extended_in_mid_drain_takes_work_again,
     a_persons_cordon_outlives_an_extension,
@@ -39,6 +40,20 @@ async fn work_is_moved_in_time_and_what_belongs_to_the_machine_goes_with_it() ->
     assert!(asked.first().is_some_and(|call| scene.left_at(call.at) > 6), "{asked:?}");
     world.released("burst").await?;
     assert!(world.cluster().node(node).is_none());
+    world.nothing_leaks()
+}
+
+async fn a_pod_that_would_outlive_its_rented_machine_must_hurry() -> Kept {
+    let scene = Scene::of_one("burst", 50, 25).await?;
+    let Scene { world, .. } = &scene;
+    scene.slow_pod("slow")?;
+    let evicted = || evictions(world).first().map(|call| call.at);
+    let asked = world.becomes("the eviction", evicted).await?;
+    world.becomes("the end of the pod", || (!scene.exists("slow")).then_some(())).await?;
+    // It had an hour; the agent, which begins 5.5 s before the end, had no part in it.
+    assert!(scene.left_at(world.cluster().now()) > 6, "asked at {asked}, and gone too late");
+    assert!(evictions(world).len() <= 3, "hurried more than once: {:?}", evictions(world));
+    world.released("burst").await?;
     world.nothing_leaks()
 }
 

@@ -6,7 +6,7 @@ use curfew_contract::annotation;
 use curfew_sandbox::{
     api::work::{Owner, Pod},
     cloud::Project,
-    cluster::Call,
+    cluster::{Call, STOPS_AFTER},
     machine::Machine,
 };
 use curfew_tests::{Kept, World, secs};
@@ -52,6 +52,22 @@ impl Scene {
         let labels = [("app".to_owned(), "work".to_owned())].into();
         self.world.api.add_pod(&Pod { name: name.into(), node: self.node.clone(), labels, of }).await?;
         self.world.becomes("a running pod", || runs(&self.world, name).then_some(())).await
+    }
+
+    /// Adds a pod that has an hour to stop, and takes it.
+    pub(super) fn slow_pod(&self, name: &str) -> Kept {
+        let pod = json!({
+            "metadata": {"name": name, "annotations": {STOPS_AFTER: "1h"}},
+            "spec": {"nodeName": self.node, "terminationGracePeriodSeconds": 3600,
+                "containers": [{"name": "c", "image": "pause"}]},
+        });
+        self.world.cluster().create(("", "v1", "pods"), "default", &pod)?;
+        Ok(())
+    }
+
+    /// Whether there is such a pod, be it on its way out.
+    pub(super) fn exists(&self, name: &str) -> bool {
+        self.world.cluster().object("pods", "default", name).is_some()
     }
 
     /// A budget that covers every pod, and never allows anything.
