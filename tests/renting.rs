@@ -27,7 +27,7 @@ pub(crate) const PROMISES: &[Promise] = promises![
 
 async fn a_controller_that_is_killed_again_and_again_rents_each_machine_once() -> Kept {
     let (mut world, _) = World::renting(TESTBED).await?;
-    world.rent_for("burst", 100, 3, |_| {}).await?;
+    world.rent_for("burst", 3_600, 3, |_| {}).await?;
     for lives in 0..24 {
         tokio::time::sleep(Duration::from_millis(70 * lives)).await;
         world.kill_controller();
@@ -35,7 +35,8 @@ async fn a_controller_that_is_killed_again_and_again_rents_each_machine_once() -
     }
     world.ready("burst", 3).await?;
     assert_eq!(world.rented("burst").len(), 3, "{:#?}", world.rented("burst"));
-    world.released("burst").await?;
+    world.delete_lease("burst")?;
+    world.lease_vanishes("burst").await?;
     world.nothing_leaks()
 }
 

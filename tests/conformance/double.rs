@@ -116,6 +116,8 @@ async fn the_newest_ready_image_of_the_right_architecture_is_found_by_label(doub
         let found = double.subject.image(&wanted, architecture).await?;
         assert_eq!(found.map(curfew_provider::ImageId::number), Some(id));
     }
+    let unready = ImageRef::Id(3_100_000_004.try_into()?);
+    assert_eq!(double.subject.image(&unready, Architecture::Amd64).await?, None);
     Ok(())
 }
 

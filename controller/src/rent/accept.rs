@@ -174,3 +174,6 @@ const fn written(strategy: Strategy) -> crd::Strategy {
 
 /// The longest value of a label at Hetzner.
 const LABEL: usize = 63;
+
+#[cfg(test)]
+mod tests;

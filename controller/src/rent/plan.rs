@@ -158,3 +158,6 @@ const fn give_back(id: ServerId, removal: &Removal) -> (Step, Uptime) {
 const LOOK: SignedDuration = SignedDuration::from_mins(1);
 /// A controller that finds the attempt of another lets it call first.
 const OTHERS_TURN: SignedDuration = SignedDuration::from_secs(5);
+
+#[cfg(test)]
+mod tests;

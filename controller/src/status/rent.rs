@@ -91,3 +91,6 @@ pub(crate) const INSTANCES_READY: &str = "InstancesReady";
 pub(crate) const EXPIRY_CLAMPED: &str = "ExpiryClamped";
 /// `Degraded`: fewer machines than were asked for, and none will come in their place.
 const DEGRADED: &str = "Degraded";
+
+#[cfg(test)]
+mod tests;

@@ -33,7 +33,7 @@ pub(crate) struct SweepArgs {
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// Where the token is [default: it is in the variable HCLOUD_TOKEN]. Read again at each look.
+    /// Where the token is [default: it is in the variable `HCLOUD_TOKEN`]. Read again at each look.
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
 

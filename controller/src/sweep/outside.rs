@@ -94,11 +94,10 @@ async fn sweep(args: &SweepArgs) -> Result<Report, Blind> {
     let mut ends = std::pin::pin!(end_all(&account, overdue, &judge, &PAUSES));
     while let Some((server, fate)) = ends.next().await {
         match (fate, judge(server)) {
-            (Fate::Spared(verdict), _) => report.judged(server, &verdict),
             (Fate::Absent, Verdict::Delete(basis)) => report.deleted(server, &basis),
             (Fate::Stays(why), Verdict::Delete(basis)) => report.stays(server, &basis, &why),
             // What was to be deleted by an argument is to be deleted by the same one.
-            (_, verdict) => report.judged(server, &verdict),
+            (Fate::Spared(verdict), _) | (_, verdict) => report.judged(server, &verdict),
         }
     }
     report.summary(now);

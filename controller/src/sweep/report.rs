@@ -102,12 +102,8 @@ impl Report {
                 "due": due.map(|due| due.to_string()), "why": why })
             .to_string()
         } else {
-            format!(
-                "{what:10} {:<12} {} (lease {}): {why}",
-                server.id,
-                server.name,
-                lease.unwrap_or("unknown")
-            )
+            let of = lease.map_or_else(|| "no lease".into(), |lease| format!("lease {lease}"));
+            format!("{what:10} {:<12} {} ({of}): {why}", server.id, server.name)
         };
         said(&mut io::stdout(), &text);
     }

@@ -98,6 +98,15 @@ fn every_refusal_of_an_order_has_one_meaning() {
 }
 
 #[test]
+fn the_creation_is_the_first_of_a_new_servers_actions() {
+    let body = r#"{"server":{"id":4711,"name":"m"},"action":{"id":9,"command":"create_server"},
+        "next_actions":[{"id":3,"command":"start_server"}],"root_password":null}"#;
+    let created = driver().created(&answer(201, body)).unwrap();
+    assert_eq!(created.server.id.number(), 4711);
+    assert_eq!(created.actions.iter().map(|action| action.number()).collect::<Vec<_>>(), [9, 3]);
+}
+
+#[test]
 fn labels_are_replaced_as_a_whole_and_nothing_else_is() {
     let request = driver().relabel(4711.try_into().unwrap(), &order().labels, &token());
     assert_eq!((request.method, request.url.as_str()), (Method::Put, "https://api.example/v1/servers/4711"));

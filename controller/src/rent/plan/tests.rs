@@ -1,0 +1,330 @@
+use std::collections::BTreeMap;
+
+use curfew_contract::label;
+use curfew_provider::{Attached, Outcome, Server, ServerStatus};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{
+    fixture::{NOW, lease, reading, secs, world},
+    observe::{FINALIZER, Full, Lease, Listed, Node, World},
+    provider::fixture::provider,
+    rent::{
+        Reason,
+        jobs::{Machine, due},
+        learnt::{Heard, Learnt},
+        report::instances,
+    },
+};
+
+/// A lease of an hour that rents `replicas` machines, with these instances in its status.
+fn renting(replicas: u32, instances: Value) -> Lease {
+    lease("burst", "1h", |object| {
+        object["spec"] = json!({
+            "duration": "1h", "teardownGrace": "0s",
+            "rent": { "providerRef": { "name": "hetzner" }, "region": "fsn1", "size": "cpx22", "replicas": replicas },
+        });
+        object["metadata"]["finalizers"] = json!([FINALIZER]);
+        object["status"]["expiresAt"] = (NOW + secs(3600)).to_string().into();
+        object["status"]["instances"] = instances;
+    })
+}
+
+/// An attempt that was made `s` seconds after [`NOW`].
+fn attempt(slot: u32, s: i64) -> Value {
+    json!({ "slot": slot, "name": format!("burst-{slot}"), "attemptedAt": (NOW + secs(s)).to_string() })
+}
+
+/// A machine that was created then, and labelled until the lease's end.
+fn machine(slot: u32, s: i64) -> Value {
+    let mut machine = attempt(slot, s);
+    machine["providerID"] = format!("hcloud://{}", 100 + slot).into();
+    machine["createdAt"] = machine["attemptedAt"].clone();
+    machine["labelledUntil"] = (NOW + secs(3600)).to_string().into();
+    machine
+}
+
+fn id(slot: u32) -> ServerId {
+    ServerId::try_from(u64::from(100 + slot)).unwrap()
+}
+
+/// A server of the lease, as the provider lists it.
+fn server(slot: u32, until: i64) -> Server {
+    let labels = [
+        (label::MANAGED_BY, label::CURFEW.to_owned()),
+        (label::LEASE_UID, "uid-burst".into()),
+        (label::SLOT, slot.to_string()),
+        (label::EXPIRES_AT, (NOW + secs(until)).as_second().to_string()),
+    ];
+    Server {
+        id: id(slot),
+        name: format!("burst-{slot}"),
+        created: Some(NOW),
+        labels: labels.map(|(key, value)| (key.to_owned(), value)).into(),
+        public_ipv4: None,
+        private_ipv4: vec![],
+        protected: false,
+        size: "cpx22".into(),
+        region: "fsn1".into(),
+        status: ServerStatus::Running,
+        attached: Attached::default(),
+    }
+}
+
+fn node(slot: u32, ready: Option<i64>) -> Node {
+    let full = Full {
+        provider_id: Some(format!("hcloud://{}", id(slot))),
+        ready_since: ready.map(|s| NOW + secs(s)),
+        ..Full::default()
+    };
+    let labels = BTreeMap::from([(label::LEASE.to_owned(), "burst".to_owned())]);
+    Node { name: format!("n{slot}"), labels, full: Some(full), ..Node::default() }
+}
+
+/// A world with this lease; the provider lists these servers, asked `s` seconds after [`NOW`].
+fn listing(lease: Lease, servers: &[Server], s: i64) -> World {
+    let mut world = world([lease], []);
+    let mut provider = provider("hetzner");
+    let servers = servers.iter().map(|server| (server.id, server.clone())).collect();
+    provider.servers = Some(Listed { servers, at: reading(s).up });
+    world.providers.insert("hetzner".into(), provider);
+    world
+}
+
+/// What is next for each machine at `s` seconds.
+fn steps(world: &World, s: i64) -> Vec<(Machine, Next)> {
+    due(world, reading(s)).into_iter().map(|due| (due.machine, due.next)).collect()
+}
+
+fn first(world: &World, s: i64) -> Next {
+    steps(world, s)[0].1
+}
+
+fn learning(mut lease: Lease, learn: impl FnOnce(&mut Learnt)) -> World {
+    learn(lease.learnt.entry(0).or_default());
+    world([lease], [])
+}
+
+fn reasons(world: &World, s: i64) -> Vec<Option<String>> {
+    let said = instances(&world.leases["burst"], world, NOW + secs(s), reading(s));
+    said.into_iter().map(|instance| instance.releasing).collect()
+}
+
+#[test]
+fn nothing_is_ordered_before_its_attempt_and_the_finalizer_are_persisted() {
+    let ours = |learnt: &mut Learnt| learnt.ours = true;
+    assert_eq!(first(&learning(renting(1, json!([attempt(0, 0)])), ours), 1), Next::Do(Step::Create));
+    let mut unfinalized = renting(1, json!([attempt(0, 0)]));
+    unfinalized.finalizers.clear();
+    assert_eq!(first(&learning(unfinalized, ours), 1), Next::Rest);
+    assert!(steps(&learning(renting(1, json!([])), ours), 1).is_empty());
+}
+
+#[test]
+fn an_attempt_of_another_controller_is_looked_for_before_it_is_made_again() {
+    let mut world = learning(renting(1, json!([attempt(0, 0)])), |_| {});
+    assert!(matches!(first(&world, 1), Next::Wake(_)), "the other has its turn");
+    assert_eq!(first(&world, 5), Next::Do(Step::Find { last: false }));
+    let learnt = world.leases.get_mut("burst").unwrap().learnt.entry(0).or_default();
+    learnt.hear(Heard::Nothing { last: false }, reading(5).up, reading(6));
+    assert_eq!(first(&world, 6), Next::Do(Step::Create));
+}
+
+#[test]
+fn after_a_lost_answer_the_server_is_looked_for_and_each_time_later() {
+    let mut learnt = Learnt { ours: true, ..Learnt::default() };
+    let mut pauses = vec![];
+    for _ in 0..7 {
+        learnt.hear(Heard::Unanswered("reset".into()), reading(0).up, reading(0));
+        pauses.push(learnt.again.since(reading(0).up).as_secs());
+    }
+    assert_eq!(pauses, [2, 4, 8, 16, 32, 60, 60]);
+    let world = learning(renting(1, json!([attempt(0, 0)])), |known| *known = learnt);
+    assert!(matches!(first(&world, 59), Next::Wake(_)));
+    assert_eq!(first(&world, 60), Next::Do(Step::Find { last: false }));
+}
+
+#[test]
+fn a_server_of_ours_that_is_listed_is_adopted_and_never_ordered_again() {
+    for (s, releasing) in [(1, None), (400, None), (4000, None), (10, Some("Surplus"))] {
+        let mut instance = attempt(0, 0);
+        instance["releasing"] = releasing.into();
+        let world = listing(renting(1, json!([instance])), &[server(0, 3600)], 0);
+        assert_eq!(first(&world, s), Next::Do(Step::Adopt(id(0))), "{s}");
+    }
+}
+
+#[test]
+fn a_machine_is_deleted_at_the_end_and_not_before_and_asked_for_until_it_is_gone() {
+    let mut world = listing(renting(1, json!([machine(0, 0)])), &[server(0, 3600)], 0);
+    assert_eq!(first(&world, 3599), Next::Rest);
+    assert_eq!(first(&world, 3600), Next::Do(Step::Delete(id(0))));
+    let mut hear = |heard, s| {
+        let lease = world.leases.get_mut("burst").unwrap();
+        lease.learnt.entry(0).or_default().hear(heard, reading(s).up, reading(s));
+        first(&world, s)
+    };
+    let locked = Heard::Deleted(Outcome::Locked, None);
+    assert_eq!(hear(locked, 3600), Next::Wake(reading(3603).up));
+    let accepted = Heard::Deleted(Outcome::Accepted, None);
+    assert_eq!(hear(accepted, 3603), Next::Wake(reading(3604).up));
+    let mut looks = vec![];
+    let mut at = 3604;
+    while let Next::Wake(next) = hear(Heard::Read(Box::new(server(0, 3600))), at) {
+        looks.push(next.since(reading(at).up).as_secs());
+        at += next.since(reading(at).up).as_secs();
+    }
+    assert_eq!(looks, [2, 4, 8, 10, 10], "then the order is given again");
+    assert_eq!(hear(Heard::Failed("outage".into()), at), Next::Do(Step::Delete(id(0))));
+    assert_eq!(hear(Heard::Gone, at), Next::Rest);
+}
+
+#[test]
+fn a_server_that_nobody_lists_any_more_is_looked_at_before_it_is_called_gone() {
+    let listed = |s| listing(renting(1, json!([machine(0, 0)])), &[], s);
+    assert_eq!(first(&listed(60), 61), Next::Do(Step::Look(id(0))));
+    let mut world = listed(60);
+    let seen = |world: &mut World, heard| {
+        let lease = world.leases.get_mut("burst").unwrap();
+        lease.learnt.entry(0).or_default().hear(heard, reading(62).up, reading(62));
+    };
+    seen(&mut world, Heard::Read(Box::new(server(0, 3600))));
+    assert_eq!(first(&world, 63), Next::Rest, "its labels were taken off, perhaps");
+    seen(&mut world, Heard::Gone);
+    assert_eq!(reasons(&world, 63), [Some("Gone".into())]);
+}
+
+#[test]
+fn an_attempt_of_which_nothing_came_is_looked_for_once_more_when_nothing_can_come_any_more() {
+    let mut world = learning(renting(1, json!([attempt(0, 3590)])), |learnt| learnt.ours = true);
+    assert_eq!(first(&world, 3599), Next::Do(Step::Create));
+    let hear = |world: &mut World, heard, s| {
+        let lease = world.leases.get_mut("burst").unwrap();
+        lease.learnt.entry(0).or_default().hear(heard, reading(s).up, reading(s));
+    };
+    assert_eq!(first(&world, 3600), Next::Do(Step::Find { last: false }), "never ordered after the end");
+    hear(&mut world, Heard::Nothing { last: false }, 3601);
+    assert_eq!(first(&world, 3629), Next::Rest);
+    assert_eq!(first(&world, 3630), Next::Do(Step::Find { last: true }));
+    hear(&mut world, Heard::Nothing { last: true }, 3630);
+    assert_eq!(first(&world, 3631), Next::Rest);
+}
+
+#[test]
+fn labels_follow_a_longer_lease_at_once_and_a_shorter_one_last() {
+    let label = |machine: Value, shown: i64, deadline: Option<i64>| {
+        let mut lease = renting(1, json!([machine]));
+        lease.status.expires_at = Some(crate::status::whole(NOW + secs(shown)));
+        let mut node = node(0, Some(0));
+        node.deadline = deadline.map(|s| (NOW + secs(s)).to_string());
+        let mut world = world([lease], [node]);
+        world.providers.insert("hetzner".into(), provider("hetzner"));
+        first(&world, 10)
+    };
+    let until = |s: i64| {
+        let mut machine = machine(0, 0);
+        machine["labelledUntil"] = (NOW + secs(s)).to_string().into();
+        machine
+    };
+    let wanted = Next::Do(Step::Label(id(0), NOW + secs(3600)));
+    assert_eq!(label(until(1800), 1800, None), wanted);
+    assert_eq!(label(until(7200), 7200, None), Next::Rest, "the status goes first");
+    assert_eq!(label(until(7200), 3600, Some(5000)), Next::Rest, "then the deadline");
+    assert_eq!(label(until(7200), 3600, Some(3600)), wanted);
+}
+
+#[test]
+fn a_machine_has_five_minutes_to_be_created_and_fifteen_to_join() {
+    let waiting = |learnt: &mut Learnt, s: i64| {
+        (learnt.searched, learnt.waited) = (Some(reading(s).up), reading(s).up);
+    };
+    let world = learning(renting(1, json!([attempt(0, 0)])), |learnt| waiting(learnt, 300));
+    assert_eq!(
+        (reasons(&world, 299), reasons(&world, 300)),
+        (vec![None], vec![Some("LaunchTimeout".into())])
+    );
+    let world = learning(renting(1, json!([machine(0, 0)])), |learnt| waiting(learnt, 300));
+    assert_eq!(
+        (reasons(&world, 299), reasons(&world, 300)),
+        (vec![None], vec![Some("LaunchTimeout".into())])
+    );
+    let world = learning(renting(1, json!([machine(0, 0)])), |learnt| learnt.launched = true);
+    assert_eq!(
+        (reasons(&world, 899), reasons(&world, 900)),
+        (vec![None], vec![Some("RegistrationTimeout".into())])
+    );
+}
+
+#[test]
+fn a_controller_that_was_away_finds_out_before_it_calls_a_machine_late() {
+    let mut world = learning(renting(2, json!([attempt(0, 0), machine(1, 0)])), |_| {});
+    assert_eq!(reasons(&world, 2000), [None, None], "neither was looked for since");
+    world.providers.insert("hetzner".into(), provider("hetzner"));
+    assert_eq!(steps(&world, 2000)[0].1, Next::Do(Step::Find { last: false }), "nothing is ordered so late");
+    let mut unread = node(1, None);
+    unread.full = None;
+    world.nodes.insert("n1".into(), unread);
+    world.leases.get_mut("burst").unwrap().learnt.entry(1).or_default().launched = true;
+    assert_eq!(reasons(&world, 2000)[1], None, "its Node was not read yet");
+    world.nodes.insert("n1".into(), node(1, None));
+    assert_eq!(reasons(&world, 2000)[1], Some("RegistrationTimeout".into()));
+    world.nodes.insert("n1".into(), node(1, Some(100)));
+    assert_eq!(reasons(&world, 2000)[1], None);
+}
+
+#[test]
+fn of_too_many_machines_the_newest_go_first_and_lost_ones_do_not_count() {
+    let four = json!([machine(0, 5), machine(1, 9), machine(2, 9), attempt(3, 0)]);
+    let go = |replicas| {
+        let world = world([renting(replicas, four.clone())], []);
+        let surplus = reasons(&world, 20).into_iter().enumerate().filter(|(_, why)| why.is_some());
+        surplus.map(|(slot, _)| slot).collect::<Vec<_>>()
+    };
+    assert_eq!((go(4), go(3), go(2), go(1)), (vec![], vec![3], vec![2, 3], vec![1, 2, 3]));
+    let mut lost = four.clone();
+    lost[0]["releasing"] = "Gone".into();
+    let world = world([renting(3, lost)], []);
+    assert_eq!(reasons(&world, 20)[1..], [None, None, None], "three are left of four");
+}
+
+#[test]
+fn a_slot_is_filled_once_and_only_in_a_lease_that_runs() {
+    let count = |lease: Lease, s| reasons(&world([lease], []), s).len();
+    assert_eq!(count(renting(3, json!([attempt(1, 0)])), 10), 3);
+    assert_eq!(count(renting(3, json!([])), 3600), 0);
+    let mut unfinalized = renting(3, json!([]));
+    unfinalized.finalizers.clear();
+    assert_eq!(count(unfinalized, 10), 0);
+    let mut deleted = renting(3, json!([]));
+    deleted.deleting = Some(NOW);
+    assert_eq!(count(deleted, 10), 0);
+}
+
+#[test]
+fn a_server_that_no_slot_owns_is_deleted_and_another_leases_never() {
+    let strays = |change: &dyn Fn(&mut Server)| {
+        let mut other = server(7, 3600);
+        change(&mut other);
+        let world = listing(renting(1, json!([machine(0, 0)])), &[server(0, 3600), other.clone()], 0);
+        steps(&world, 1)[1..].contains(&(Machine::Stray(other.id), Next::Do(Step::Delete(other.id))))
+    };
+    let set = |key: &'static str, value: &'static str| {
+        move |server: &mut Server| {
+            server.labels.insert(key.into(), value.into());
+        }
+    };
+    assert!(strays(&|_| {}), "no such slot");
+    assert!(strays(&set(label::SLOT, "0")), "the slot has another");
+    assert!(strays(&set(label::SLOT, "?")));
+    assert!(!strays(&set(label::LEASE_UID, "uid-other")));
+    assert!(!strays(&set(label::MANAGED_BY, "terraform")));
+    assert!(!strays(&set(label::HETZNER_AUTOSCALER, "pool")));
+}
+
+#[test]
+fn every_reason_is_told_apart_in_the_status() {
+    assert!(Reason::is_loss("LaunchTimeout") && Reason::is_loss("Gone"));
+    assert!(
+        !Reason::is_loss("LeaseEnded") && !Reason::is_loss("LeaseDeleted") && !Reason::is_loss("Surplus")
+    );
+}
