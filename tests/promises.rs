@@ -18,6 +18,7 @@ mod provider_config;
 mod ready;
 mod release;
 mod rent;
+mod renting;
 mod secrets;
 mod sweep;
 mod sweep_outside;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         ready::PROMISES,
         release::PROMISES,
         rent::PROMISES,
+        renting::PROMISES,
         secrets::PROMISES,
         sweep::PROMISES,
         sweep_outside::PROMISES,

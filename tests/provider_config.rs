@@ -7,6 +7,7 @@ use curfew_contract::{annotation, label};
 use curfew_sandbox::{
     api::{LEASES, NAMESPACE, PROVIDERS, SECRETS},
     cloud::{Access, Caller, Effect, Entry, Fault, Mode, Project, ServerSpec},
+    machine::TEMPLATE,
     stage::{CONTROLLER, Credentials, Rental, provider},
 };
 use curfew_tests::{Kept, Promise, World, promises};
@@ -21,6 +22,7 @@ pub(crate) const PROMISES: &[Promise] = promises![
     a_token_revoked_in_mid_life_is_shown_and_a_new_one_taken,
     an_image_that_nobody_has_is_named,
     a_secret_that_comes_later_is_taken_up,
+    a_machine_that_could_not_be_made_is_said_before_one_is_wanted,
     a_secret_in_another_namespace_is_not_read,
     a_secret_that_vanishes_leaves_its_account_in_force,
     a_token_of_another_project_does_not_make_machines_look_gone,
@@ -92,6 +94,20 @@ async fn a_secret_that_comes_later_is_taken_up() -> Kept {
     assert!(message.contains(&format!("kubectl -n {NAMESPACE} create secret generic {NAME}")), "{message}");
     let token = world.cloud.issue_token(Project::OURS, Access::ReadWrite, CONTROLLER);
     world.api.add_secret(NAME, &[("token", &token)]).await?;
+    says(&world, "Ready", "False", "SecretMissing").await?;
+    Ok(())
+}
+
+async fn a_machine_that_could_not_be_made_is_said_before_one_is_wanted() -> Kept {
+    let mut world = World::empty(TESTBED).await?;
+    Credentials::issue(NAME, &world.cloud, &world.api).await?;
+    let machine = format!("{NAME}-machine");
+    world.api.delete(SECRETS, NAMESPACE, &machine).await?;
+    world.start_controller()?;
+    let message = says(&world, "Ready", "False", "SecretMissing").await?;
+    assert!(message.contains(&machine), "{message}");
+    says(&world, "CanDelete", "True", "").await?;
+    world.api.add_secret(&machine, &[("user-data", TEMPLATE), ("token", "t0ken")]).await?;
     says(&world, "Ready", "True", "").await?;
     Ok(())
 }

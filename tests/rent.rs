@@ -54,7 +54,7 @@ async fn a_lease_rents_its_machines_arms_them_and_gives_all_of_them_back() -> Ke
 
 async fn a_machine_that_never_joins_is_given_back_and_not_replaced() -> Kept {
     let (world, _) = World::renting(TESTBED).await?;
-    world.fleet.configure(|boots| drop(boots.turns.insert("-0".into(), Turn::NeverJoins)));
+    world.fleet.configure(|boots| boots.turns = [("-0".to_owned(), Turn::NeverJoins)].into());
     world.rent_for("burst", 7_200, 1, |_| {}).await?;
     let machine = world.moved_in(1).await?.remove(0);
     // It has 15 minutes to join; a step of the cluster's clock counts once it has been confirmed for one.
@@ -126,7 +126,8 @@ async fn a_receipt_names_the_agent_where_the_controller_was_away() -> Kept {
 
 async fn a_receipt_names_nobody_of_ours_where_a_person_deleted() -> Kept {
     let (world, _) = World::renting(TESTBED).await?;
-    world.rent_for("burst", 3_600, 1, |_| {}).await?;
+    // Its end is so far away that nobody of ours can have deleted it.
+    world.rent_for("burst", 3_600, 1, |rental| rental.watchdog.1 = secs(600)).await?;
     let machine = world.moved_in(1).await?.remove(0);
     world.shows(&machine, "True", "").await?;
     let person = world.cloud.issue_token(Project::OURS, Access::ReadWrite, "a person");

@@ -87,13 +87,18 @@ impl World {
 
     /// Starts a controller.
     pub fn start_controller(&mut self) -> Result<()> {
+        self.controller = Some(self.another_controller()?);
+        Ok(())
+    }
+
+    /// Another controller, which lives as long as what is returned.
+    pub fn another_controller(&self) -> Result<Process> {
         let mut command = self.site.programs.controller();
         command.env("CURFEW_NAMESPACE", NAMESPACE);
         command
             .args(["run", "--admin-address", "off", "--kubeconfig"])
             .arg(self.api.controller_kubeconfig()?);
-        self.controller = Some(Process::start(command, &self.dir.path().join("controller.log"))?);
-        Ok(())
+        Ok(Process::start(command, &self.dir.path().join("controller.log"))?)
     }
 
     /// `kill -9`.

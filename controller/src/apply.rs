@@ -17,8 +17,6 @@ use kube::{
 };
 use serde_json::{Value, json};
 
-pub(crate) use secret::{SecretError, SecretText};
-
 use crate::{
     crd::{CapacityLease, CapacityLeaseStatus},
     observe::{FINALIZER, Full, Lease, Node},

@@ -160,7 +160,9 @@ fn concluded(instance: &Instance) -> Option<&Receipt> {
 
 /// A receipt in one line.
 fn gone(instance: &Instance, receipt: &Receipt) -> String {
-    let at = |time: &Option<Time>| time.as_ref().map_or("-".into(), |at| at.0.strftime("%FT%TZ").to_string());
+    let at = |time: &Option<Time>| {
+        time.as_ref().map_or_else(|| "-".into(), |at| at.0.strftime("%FT%TZ").to_string())
+    };
     let by = receipt.enforced_by.map_or("nobody knows whom", EnforcedBy::as_str);
     format!(
         "{} ({}): deadline {}, deleted by {by}, accepted {}, action {}, absent {}, {} s late; {}",
@@ -170,7 +172,7 @@ fn gone(instance: &Instance, receipt: &Receipt) -> String {
         at(&receipt.delete_accepted_at),
         receipt.action_id.as_deref().unwrap_or("-"),
         at(&receipt.absent_at),
-        receipt.overshoot_seconds.map_or("-".into(), |late| late.to_string()),
+        receipt.overshoot_seconds.map_or_else(|| "-".into(), |late| late.to_string()),
         receipt.evidence.as_deref().unwrap_or_default(),
     )
 }

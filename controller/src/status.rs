@@ -1,21 +1,23 @@
 //! What a lease's status should say. Pure.
 
 mod ended;
+mod nodes;
 mod rent;
+mod said;
 
-use curfew_contract::{Assessment, annotation};
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use ended::{machines_distinct, residue_free};
+use nodes::nodes;
+use said::{Said, accepted, deadlines_written, node_conflict, nodes_skipped, watchdog_armed};
 
 pub(crate) use ended::{MACHINES_DISTINCT, RESIDUE_FREE};
 
 use crate::{
     clock::Reading,
-    condition::{judge, words},
     cost,
-    crd::{CapacityLeaseStatus, NodeStatus, Phase},
+    crd::{CapacityLeaseStatus, Phase},
     distinct::Twins,
     hold::{Stage, Wish},
     observe::{Lease, Node, World},
@@ -23,7 +25,8 @@ use crate::{
     rent::{instances, is_over, verdict},
 };
 
-pub(crate) use rent::{DEGRADED, EXPIRY_CLAMPED, INSTANCES_READY};
+pub(crate) use rent::{EXPIRY_CLAMPED, INSTANCES_READY};
+pub(crate) use said::{ACCEPTED, DEADLINES_WRITTEN, NODE_CONFLICT, NODES_SKIPPED, WRITE_FAILED};
 
 /// How far a status is from the one that was written last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,35 +154,6 @@ fn is_listed(lease: &Lease, node: &Node, world: &World, now: Timestamp) -> bool 
         || (world.wish(lease, node, now) == Some(Wish::Free) && node.deadline(now).is_some())
 }
 
-fn nodes(lease: &Lease, held: &[&Node], reading: Reading, now: Timestamp) -> Vec<NodeStatus> {
-    let mut nodes: Vec<_> = held.iter().map(|node| node_status(lease, node, reading, now)).collect();
-    let gone = lease.status.nodes.iter().filter(|old| {
-        old.provider_id.is_some()
-            && !nodes.iter().any(|n| (&n.name, &n.provider_id) == (&old.name, &old.provider_id))
-    });
-    let gone = gone.map(|old| NodeStatus { gone: true, armed: false, reason: None, ..old.clone() });
-    let gone: Vec<_> = gone.rev().take(GONE_LISTED).collect();
-    nodes.extend(gone);
-    nodes.sort_by(|a, b| (&a.name, &a.provider_id).cmp(&(&b.name, &b.provider_id)));
-    nodes
-}
-
-fn node_status(lease: &Lease, node: &Node, reading: Reading, now: Timestamp) -> NodeStatus {
-    let assessment = judge(node, reading).assessment;
-    let beat = node.sighting.as_ref().and_then(|sighting| sighting.beat.as_ref().ok());
-    let known = || lease.entry(node).and_then(|entry| entry.provider_id.as_deref());
-    let provider_id = node.provider_id().or_else(known);
-    NodeStatus {
-        name: node.name.clone(),
-        provider_id: provider_id.map(Into::into),
-        deadline: node.deadline(now).map(whole),
-        fires_at: beat.and_then(|beat| beat.fires_at).map(whole),
-        armed: assessment == Assessment::Armed,
-        reason: (assessment != Assessment::Armed).then(|| words(assessment).1.into()),
-        gone: false,
-    }
-}
-
 const fn phase(stage: Stage, over: bool) -> Phase {
     match stage {
         Stage::Pending => Phase::Pending,
@@ -189,142 +163,10 @@ const fn phase(stage: Stage, over: bool) -> Phase {
     }
 }
 
-/// A condition before it has a date.
-struct Said {
-    type_: &'static str,
-    holds: bool,
-    reason: String,
-    message: String,
-}
-
-impl Said {
-    fn new(type_: &'static str, holds: bool, reason: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { type_, holds, reason: reason.into(), message: message.into() }
-    }
-
-    /// Dates it: a condition that holds on keeps its date.
-    fn since(self, lease: &Lease, now: Timestamp) -> Condition {
-        let status = if self.holds { "True" } else { "False" };
-        let known = lease.status.conditions.iter().find(|known| known.type_ == self.type_);
-        let since =
-            known.filter(|known| known.status == status).map(|known| known.last_transition_time.clone());
-        Condition {
-            type_: self.type_.into(),
-            status: status.into(),
-            reason: self.reason,
-            message: self.message,
-            observed_generation: Some(lease.generation),
-            last_transition_time: since.unwrap_or_else(|| whole(now)),
-        }
-    }
-}
-
-fn accepted(lease: &Lease) -> Said {
-    let said = |holds, reason, message: String| Said::new(ACCEPTED, holds, reason, message);
-    let problems = lease.terms.as_ref().map(|terms| terms.problems.join("; ")).unwrap_or_default();
-    let on = if lease.status.accepted_at.is_some() { "; the lease runs on to the end it had" } else { "" };
-    match &lease.broken {
-        Some(error) => said(false, "InvalidObject", format!("the object cannot be read: {error}{on}")),
-        None if !problems.is_empty() => said(false, "InvalidTerms", format!("{problems}{on}")),
-        None => said(true, "Accepted", "the lease is kept".into()),
-    }
-}
-
-fn deadlines_written(lease: &Lease, held: &[&Node], stage: Stage, now: Timestamp) -> Said {
-    let said = |holds, reason, message: String| Said::new(DEADLINES_WRITTEN, holds, reason, message);
-    let of = held.len();
-    let first = |which: &dyn Fn(&Node) -> bool| {
-        let mut found = held.iter().filter(|node| which(node));
-        found.next().map(|node| (*node, 1 + found.count()))
-    };
-    if matches!(stage, Stage::Pending) {
-        return said(false, "NotAccepted", "no deadline is written for a lease that is not accepted".into());
-    }
-    if held.is_empty() {
-        let why =
-            if lease.rents() { "no Node has joined yet" } else { "no Node matches spec.adopt.nodeSelector" };
-        return said(false, "NoNodes", why.into());
-    }
-    if let Some((node, n)) = first(&|node| node.write_error.is_some()) {
-        let error = node.write_error.as_deref().unwrap_or_default();
-        return said(false, WRITE_FAILED, format!("{n} of {of} nodes: {}: {error}", node.name));
-    }
-    if let Some((node, n)) = first(&|node| node.full.as_ref().is_some_and(|full| full.provider_id.is_none()))
-    {
-        let why = "has no spec.providerID yet: does a cloud controller manager run, or the kubelet's --provider-id?";
-        return said(false, "ProviderIDMissing", format!("{n} of {of} nodes: {} {why}", node.name));
-    }
-    match first(&|node| node.deadline(now).is_none()) {
-        Some((node, n)) => said(false, "NotWritten", format!("{n} of {of} nodes: {} has none", node.name)),
-        None => said(true, "Written", format!("{of} of {of} nodes")),
-    }
-}
-
-fn watchdog_armed(nodes: &[NodeStatus]) -> Said {
-    let said =
-        |holds, reason: &str, message: String| Said::new(annotation::WATCHDOG_ARMED, holds, reason, message);
-    let present: Vec<_> = nodes.iter().filter(|node| !node.gone).collect();
-    let of = present.len();
-    let Some(worst) = present.iter().find(|node| !node.armed) else {
-        return match of {
-            0 => said(false, "NoNodes", "the lease holds no machine".into()),
-            _ => said(true, "Armed", format!("{of} of {of} nodes will delete themselves")),
-        };
-    };
-    let reason = worst.reason.clone().unwrap_or_default();
-    let same = present.iter().filter(|node| node.reason.as_ref() == Some(&reason)).count();
-    said(
-        false,
-        &reason,
-        format!("{same} of {of} nodes: {reason}, first {}; see the Node's condition", worst.name),
-    )
-}
-
-fn node_conflict(lease: &Lease, held: &[&Node], world: &World, now: Timestamp) -> Said {
-    let shared = held.iter().find_map(|node| {
-        let other =
-            world.leases.values().find(|other| other.name != lease.name && world.holds(other, node, now))?;
-        Some((node, other))
-    });
-    match shared {
-        None => Said::new(NODE_CONFLICT, false, "NoConflict", "no other lease holds a Node of this one"),
-        Some((node, other)) => {
-            let message = format!("{} is held by {} too: the earlier deadline counts", node.name, other.name);
-            Said::new(NODE_CONFLICT, true, "HeldTwice", message)
-        }
-    }
-}
-
-fn nodes_skipped(lease: &Lease, world: &World) -> Said {
-    let mut skipped = world.nodes.values().filter(|node| node.is_control_plane() && lease.selects(node));
-    match skipped.next() {
-        None => Said::new(NODES_SKIPPED, false, "NoneSkipped", "every matching Node is held"),
-        Some(node) => {
-            let of = 1 + skipped.count();
-            let message = format!("control-plane Nodes are never held: {of} skipped, first {}", node.name);
-            Said::new(NODES_SKIPPED, true, "ControlPlane", message)
-        }
-    }
-}
-
 /// `Time` is written in whole seconds; kept so from the start, what is read back equals what was written.
 pub(crate) fn whole(at: Timestamp) -> Time {
     Time(Timestamp::from_second(at.as_second()).unwrap_or(at))
 }
-
-/// `Accepted`: the terms can be kept, and are.
-pub(crate) const ACCEPTED: &str = "Accepted";
-/// `DeadlinesWritten`: every machine has been told when to be gone.
-pub(crate) const DEADLINES_WRITTEN: &str = "DeadlinesWritten";
-/// Reason of `DeadlinesWritten`: the API server did not take one.
-pub(crate) const WRITE_FAILED: &str = "WriteFailed";
-/// `NodeConflict`: another lease holds a Node of this one.
-pub(crate) const NODE_CONFLICT: &str = "NodeConflict";
-/// `NodesSkipped`: Nodes that match are not held.
-pub(crate) const NODES_SKIPPED: &str = "NodesSkipped";
-
-/// Machines that are gone and still listed: the last few, since a status is not an archive.
-const GONE_LISTED: usize = 16;
 
 #[cfg(test)]
 mod tests;

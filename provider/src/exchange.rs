@@ -1,11 +1,11 @@
 //! One HTTP exchange as values. Owns no meaning: that is the driver's.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use crate::Token;
 
-/// What is asked.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What is asked. A body can carry a machine's credentials, so `Debug` shows its length only.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Request {
     /// The verb.
     pub method: Method,
@@ -15,6 +15,18 @@ pub struct Request {
     pub body: Option<String>,
     /// Sent as [`Token::authorization`].
     pub token: Token,
+}
+
+impl fmt::Debug for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { method, url, body, token: _ } = self;
+        let body = body.as_ref().map(String::len);
+        f.debug_struct("Request")
+            .field("method", method)
+            .field("url", url)
+            .field("body_bytes", &body)
+            .finish_non_exhaustive()
+    }
 }
 
 /// The verbs a provider is spoken to with.

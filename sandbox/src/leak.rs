@@ -70,7 +70,7 @@ mod tests {
         let created = [Created { id, name: "m-1".into(), labels: Labels::new(), user_data: None }];
         let (once, refused) = (deletion(id, 200), deletion(id, 404));
         assert_eq!(leaks(&created, &present, &[]), [Leak::Left("m-1".into(), id)]);
-        assert_eq!(leaks(&created, &present, &[once.clone()]), [Leak::Left("m-1".into(), id)]);
+        assert_eq!(leaks(&created, &present, std::slice::from_ref(&once)), [Leak::Left("m-1".into(), id)]);
         assert_eq!(leaks(&created, &[], &[once.clone(), refused.clone()]), []);
         assert_eq!(leaks(&created, &[], &[refused]), [Leak::Deleted("m-1".into(), id, 0)]);
         assert_eq!(leaks(&created, &[], &[once.clone(), once]), [Leak::Deleted("m-1".into(), id, 2)]);

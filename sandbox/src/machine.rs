@@ -140,13 +140,13 @@ impl Machine {
         site.api.join(&joining).await.map_err(failed)?;
         site.api.mark_ready(&joining.name, true).await.map_err(failed)?;
         let token = site.cloud.issue_token(Project::OURS, Access::ReadWrite, AGENT);
-        Self::boot(spec, id, token, site)
+        Self::boot(&spec, id, token, site)
     }
 
     /// Boots the machine of a server: its agent runs, with this token, and its backstop's timer. It joins nothing. On a
     /// real machine the backstop reads the same token file as the agent; here it has a token of its own, so that the
     /// cloud's ledger tells who deleted. Must be called from a thread that lives as long as the machine.
-    pub fn boot(spec: Spec, id: u64, token: String, site: &Site) -> Result<Self, MachineError> {
+    pub fn boot(spec: &Spec, id: u64, token: String, site: &Site) -> Result<Self, MachineError> {
         let Site { cloud, api, programs, dir } = site;
         let (name, dir) = (spec.name.clone(), dir.join(&spec.name));
         let join = |source| MachineError::Join { name: name.clone(), source };
@@ -163,7 +163,7 @@ impl Machine {
         };
         install().map_err(|source| MachineError::Files { name: name.clone(), source })?;
         let node = (!api.credential_names_node()).then(|| name.clone());
-        let options = Options { spec: &spec, cloud, id, dir: &dir, kubeconfig: &kubeconfig, node };
+        let options = Options { spec, cloud, id, dir: &dir, kubeconfig: &kubeconfig, node };
         let host =
             Arc::new(Host::new(dir.clone(), programs.clone(), options.of(AGENT), options.of(BACKSTOP)));
         site.bury(&host, id, &name);

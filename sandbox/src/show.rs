@@ -1,11 +1,15 @@
-//! One lease, played for somebody who sees it for the first time: armed, the controller is killed, gone.
+//! Two leases, played for somebody who sees them for the first time. The first holds machines: armed, the controller is
+//! killed, gone. The second rents them (`rented`): armed, and given back with a receipt.
 
-use std::{process::ExitCode, time::Duration};
+mod rented;
+
+use std::{process::ExitCode, sync::Arc, time::Duration};
 
 use tokio::time::{Instant, sleep};
 
 use crate::{
     clock,
+    machine::Machine,
     stage::{Gone, Setup, Stage, StageError},
     view::{Screen, Sight, table},
 };
@@ -29,7 +33,7 @@ impl Show {
     async fn acts(&mut self, stage: &Stage) -> Result<ExitCode, StageError> {
         self.screen.say("\n1. The machines boot. Each agent finds out which server it is, and proves that it can delete it.");
         let begun = Instant::now();
-        while !armed(&self.look(stage).await?) {
+        while !armed(&self.look(stage, &stage.lease, &stage.machines).await?) {
             if begun.elapsed() > PATIENCE {
                 stage.armed().await?;
             }
@@ -53,7 +57,7 @@ impl Show {
         }
         let begun = Instant::now();
         let sights = loop {
-            let sights = self.look(stage).await?;
+            let sights = self.look(stage, &stage.lease, &stage.machines).await?;
             if sights.iter().all(|sight| sight.gone.is_some()) || begun.elapsed() > PATIENCE {
                 break sights;
             }
@@ -63,20 +67,33 @@ impl Show {
         let held =
             sights.iter().all(|sight| late(sight).is_some_and(|s| (0.0..=BACKSTOP_BOUND).contains(&s)));
         self.screen.say(if held {
-            GONE
+            "   Gone, with nobody left to ask for it."
         } else {
-            "\n3. NOT all of them are gone in time: the guarantee is broken."
+            "   NOT all of them are gone in time: the guarantee is broken."
         });
+        let held = held && self.rented(stage).await?;
+        if held {
+            self.screen.say(NEXT);
+        }
         Ok(if held { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
-    /// Draws the machines, and waits a moment.
-    async fn look(&mut self, stage: &Stage) -> Result<Vec<Sight>, StageError> {
+    /// Draws a lease's machines, and waits a moment.
+    async fn look(
+        &mut self,
+        stage: &Stage,
+        lease: &str,
+        machines: &[Arc<Machine>],
+    ) -> Result<Vec<Sight>, StageError> {
         let mut sights = Vec::new();
-        for machine in &stage.machines {
+        for machine in machines {
             let (name, server) = (machine.name.clone(), machine.id);
-            let (shown, deadline) = (stage.api.shown(&name).await?, stage.api.deadline(&name).await?);
-            let gone = stage.gone(machine, Duration::ZERO).await?;
+            let shown = stage.api.shown(&name).await?;
+            let gone = stage.gone_with(lease, machine, Duration::ZERO).await?;
+            let deadline = match &gone {
+                Some(gone) => gone.deadline,
+                None => stage.api.deadline(&name).await?,
+            };
             sights.push(Sight { name, server, shown, deadline, gone });
         }
         // Where nothing can be drawn over, only what changed is told: no countdown.
@@ -101,7 +118,7 @@ before, anyone can see whether it will be. Below: a loopback cloud with rented
 servers, a loopback cluster, and real processes: a controller, and on each
 server an agent and a backstop. The times are those of the cloud's own ledger.";
 
-const GONE: &str = "\n3. Gone, with nobody left to ask for it. Next:\n   cargo run --release -p sandbox -- --all   plays every failure,\n   cargo run --release -p sandbox -- up      leaves it running.";
+const NEXT: &str = "\nNext:\n   cargo run --release -p sandbox -- --all   plays every failure,\n   cargo run --release -p sandbox -- up      leaves it running.";
 
 const FRAME: Duration = Duration::from_millis(100);
 const PATIENCE: Duration = Duration::from_mins(1);

@@ -218,10 +218,20 @@ impl Stage {
 
     /// Waits for the end of a machine.
     pub async fn gone(&self, machine: &Machine, within: Duration) -> Result<Option<Gone>, StageError> {
+        self.gone_with(&self.lease, machine, within).await
+    }
+
+    /// The same for a machine of another lease than the stage's own.
+    pub async fn gone_with(
+        &self,
+        lease: &str,
+        machine: &Machine,
+        within: Duration,
+    ) -> Result<Option<Gone>, StageError> {
         let mut gone = Gone::wait(&self.cloud, &self.api, machine.id, &machine.name, within).await?;
         if let Some(gone) = gone.as_mut().filter(|gone| gone.deadline.is_none()) {
             // Its Node was deleted after it: the last deadline was the lease's end.
-            gone.deadline = self.api.expiry(&self.lease).await?;
+            gone.deadline = self.api.expiry(lease).await?;
         }
         Ok(gone)
     }
@@ -242,7 +252,9 @@ impl Stage {
     #[must_use]
     pub fn logs(&self) -> String {
         let controller = std::fs::read_to_string(self.dir.path().join("controller.log")).unwrap_or_default();
-        self.machines.iter().fold(controller, |text, machine| text + &machine.log())
+        let mut machines: BTreeMap<u64, Arc<Machine>> = BTreeMap::new();
+        machines.extend(self.fleet.machines().into_iter().chain(self.machines.clone()).map(|m| (m.id, m)));
+        machines.values().fold(controller, |text, machine| text + &machine.log())
     }
 
     /// Removes what was created in somebody's cluster.
@@ -250,7 +262,8 @@ impl Stage {
         if matches!(&*self.api, Api::Real(_)) {
             self.kill_controller();
         }
-        let nodes: Vec<String> = self.machines.iter().map(|machine| machine.name.clone()).collect();
+        let machines = self.machines.iter().cloned().chain(self.fleet.machines());
+        let nodes: Vec<String> = machines.map(|machine| machine.name.clone()).collect();
         Ok(self.api.clear(&self.lease, &nodes).await?)
     }
 }

@@ -18,12 +18,18 @@ pub(crate) struct Sight {
 
 /// The table at `now`; without it, without countdown.
 pub(crate) fn table(sights: &[Sight], now: Option<Timestamp>) -> Vec<String> {
-    let head = format!("  {:9} {:11} {:9} {:>8}  {}", "MACHINE", "SERVER", "DEADLINE", "LEFT", "ARMED");
-    std::iter::once(head).chain(sights.iter().map(|sight| line(sight, now))).collect()
+    let longest = sights.iter().map(|sight| sight.name.len()).max().unwrap_or_default();
+    // Where the names are the controller's own, they tell servers apart, and leave no room for numbers.
+    let machine = |name: &str, server: &str| {
+        if longest > 9 { format!("{name:longest$}") } else { format!("{name:9} {server:<11}") }
+    };
+    let head = format!("  {} {:9} {:>8}  {}", machine("MACHINE", "SERVER"), "DEADLINE", "LEFT", "ARMED");
+    let line = |sight: &Sight| line(sight, &machine(&sight.name, &sight.server.to_string()), now);
+    std::iter::once(head).chain(sights.iter().map(line)).collect()
 }
 
-fn line(sight: &Sight, now: Option<Timestamp>) -> String {
-    let Sight { name, server, shown, deadline, gone } = sight;
+fn line(sight: &Sight, machine: &str, now: Option<Timestamp>) -> String {
+    let Sight { name: _, server: _, shown, deadline, gone } = sight;
     let armed = match (shown.status.as_str(), gone) {
         (_, Some(gone)) => {
             let late = gone.overshoot().unwrap_or_default();
@@ -37,7 +43,7 @@ fn line(sight: &Sight, now: Option<Timestamp>) -> String {
         (Some(at), None, Some(now)) => format!("{:.1} s", at.duration_since(now).as_secs_f64()),
         _ => String::new(),
     };
-    format!("  {name:9} {server:<11} {at:9} {left:>8}  {armed}")
+    format!("  {machine} {at:9} {left:>8}  {armed}")
 }
 
 /// Standard output: redrawn on a terminal, elsewhere each new state once.
@@ -110,6 +116,12 @@ mod tests {
         let now = Some(deadline - SignedDuration::from_millis(4_500));
         assert!(table(std::slice::from_ref(&alive), now)[1].contains("True Armed"));
         assert!(table(std::slice::from_ref(&alive), now)[1].contains("20:00:00     4.5 s"));
+        let rented = Sight {
+            name: "lab-1a2b3c4d-0".into(),
+            gone: Some(Gone { by: "controller".into(), ..gone.clone() }),
+            ..alive.clone()
+        };
+        assert!(table(&[rented], now).iter().all(|line| line.len() < 80));
         let line = table(&[Sight { gone: Some(gone), ..alive }], now)[1].clone();
         assert!(line.ends_with("gone: by the agent, 0.012 s late"), "{line}");
         assert!(line.len() < 80, "a terminal that wraps cannot be redrawn");

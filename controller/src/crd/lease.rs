@@ -1,7 +1,5 @@
 //! What a lease asks for.
 
-#![expect(clippy::duplicated_attributes, reason = "one printcolumn after the other")]
-
 use std::collections::BTreeMap;
 
 use kube::{CustomResource, KubeSchema};

@@ -1,7 +1,7 @@
 //! The kinds `CapacityLease` and `ProviderConfig` as people type them and as they see them.
 //!
 //! Owns the schemas. Values are kept as typed (durations are strings), so that an object which slipped past the
-//! schema still decodes; [`crate::terms`] is the only door from here to values that are used.
+//! schema still decodes; `terms` is the only door from here to values that are used.
 
 #![expect(unreachable_pub, reason = "KubeSchema derives a hidden twin of each type, with its visibility")]
 

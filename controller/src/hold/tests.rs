@@ -129,6 +129,8 @@ fn when_it_is_deleted_its_machines_are_given_teardown_grace_and_no_more() {
     assert_eq!(written(deleted(Some("15m"), "5m"), until(300), 100), None, "the lease ends before");
     assert_eq!(written(deleted(Some("1m"), "1h"), until(160), 159), None, "the end is written");
     assert_eq!(written(deleted(Some("1m"), "1h"), until(660), 200), Some(160), "also when it has passed");
+    let short = with(deleted(Some("15m"), "5m"), until(300), []);
+    assert_eq!(short.end(&short.leases["l"]), Some(NOW + secs(300)), "a deletion lengthens nothing");
     let world = with(deleted(Some("1m"), "1h"), until(160), []);
     assert_eq!(world.stage(&world.leases["l"], NOW + secs(159)), Stage::Running(NOW + secs(160)));
     assert_eq!(world.stage(&world.leases["l"], NOW + secs(160)), Stage::Ended(NOW + secs(160)));

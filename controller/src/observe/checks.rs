@@ -10,6 +10,8 @@ use crate::clock::Uptime;
 pub(crate) struct Checks {
     /// The Secret, and whether its token may take the account's place.
     pub(crate) credential: Option<Checked>,
+    /// Whether the Secrets are there that a machine is made with.
+    pub(crate) secrets: Option<Checked>,
     /// Image, keys, firewalls and networks.
     pub(crate) references: Option<Checked>,
     /// Whether the token may delete.
@@ -52,7 +54,8 @@ pub(crate) enum Fault {
 impl Checks {
     /// Another credential, or another endpoint: everything but the credential itself must be looked at again.
     pub(crate) fn forget(&mut self) {
-        let Self { credential: _, references, authority, catalogue, catalogue_at: _, servers } = self;
+        let Self { credential: _, secrets: _, references, authority, catalogue, catalogue_at: _, servers } =
+            self;
         (*references, *authority, *catalogue, *servers) = (None, None, None, None);
     }
 }

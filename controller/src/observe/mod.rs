@@ -18,6 +18,10 @@ pub(crate) use provider::{IN_USE, Listed, Provider, References, Swept};
 
 /// Everything that decisions are made from.
 #[derive(Clone, Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own: whether a kind has been listed once"
+)]
 pub(crate) struct World {
     pub(crate) leases: BTreeMap<String, Lease>,
     pub(crate) nodes: BTreeMap<String, Node>,

@@ -62,7 +62,7 @@ async fn read(cluster: &Cluster, subject: &Subject, authorities: Option<&Path>) 
     let token = Token::new(text.reveal()).map_err(|error| status::unusable(format!("{at}: {error}")))?;
     let endpoint = subject.config.endpoint.as_deref().unwrap_or(hetzner::ENDPOINT);
     let endpoint =
-        Endpoint::read(endpoint, Plain::AsNamed).map_err(|error| status::invalid(error.to_string()))?;
+        Endpoint::read(endpoint, Plain::AsNamed).map_err(|error| status::invalid(&error.to_string()))?;
     if subject.account.as_ref().is_some_and(|known| known.is_of(&endpoint, &token)) {
         return Ok(Taken::Already);
     }

@@ -13,6 +13,7 @@ pub(crate) mod fixture;
 mod look;
 mod plan;
 mod publish;
+mod secrets;
 mod status;
 
 use std::{path::PathBuf, sync::Arc};
@@ -33,6 +34,10 @@ pub(crate) async fn run(shared: Arc<Shared>, cluster: Cluster, events: Events, a
                 match job {
                     Job::Credential(subject) => {
                         credential::take(&shared, &cluster, &subject, authorities.as_deref()).await;
+                        true
+                    }
+                    Job::Secrets(subject) => {
+                        secrets::look(&shared, &cluster, &subject).await;
                         true
                     }
                     Job::Look(subject, what) => {

@@ -20,6 +20,8 @@ use crate::{
 pub(super) enum Job {
     /// Read the Secret, and make its token's account the one that is used.
     Credential(Box<Subject>),
+    /// Look whether the Secrets of a machine are there.
+    Secrets(Box<Subject>),
     /// Ask the provider.
     Look(Box<Subject>, Look),
     /// Write the status.
@@ -70,7 +72,7 @@ pub(super) fn plan(world: &World, reading: Reading) -> Plan<Job> {
     for provider in world.providers.values() {
         looks(provider, world, reading, &mut plan);
         let key = format!("write/{}", provider.name);
-        if let Some(hold) = hold(provider, world) {
+        if let Some(hold) = holding(provider, world) {
             plan.jobs.push((key, Job::Hold(Box::new(provider.clone()), hold)));
         } else if let Some(status) = status::of(provider, world, reading) {
             plan.jobs.push((key, Job::Publish(Box::new(provider.clone()), Box::new(status))));
@@ -102,6 +104,9 @@ fn looks(provider: &Provider, world: &World, reading: Reading, plan: &mut Plan<J
         }
     };
     due(credential_due(provider), "credential", &|| Job::Credential(subject()));
+    let rhythm = Rhythm { fresh: SECRET_FRESH, amiss: SECRET_AGAIN, again: SECRET_AGAIN };
+    let secrets = next(provider.checks.secrets.as_ref(), provider.generation, &rhythm);
+    due(secrets, "secrets", &|| Job::Secrets(subject()));
     let Some(account) = &provider.account else { return };
     let checks = &provider.checks;
     for (what, look, checked) in [
@@ -110,7 +115,7 @@ fn looks(provider: &Provider, world: &World, reading: Reading, plan: &mut Plan<J
         ("catalogue", Look::Catalogue, &checks.catalogue),
         ("servers", Look::Servers, &checks.servers),
     ] {
-        let mut at = next(checked.as_ref(), provider.generation, &rhythm(look, provider));
+        let mut at = next(checked.as_ref(), provider.generation, &rhythm_of(look, provider));
         if look == Look::Servers {
             if world.cluster.is_none() {
                 continue;
@@ -149,7 +154,7 @@ fn next(checked: Option<&Checked>, generation: i64, rhythm: &Rhythm) -> Uptime {
     }
 }
 
-fn rhythm(look: Look, provider: &Provider) -> Rhythm {
+fn rhythm_of(look: Look, provider: &Provider) -> Rhythm {
     match look {
         Look::Servers => {
             // A large project is listed less often, so that its list costs no more of the rate limit than a small
@@ -166,7 +171,7 @@ fn rhythm(look: Look, provider: &Provider) -> Rhythm {
 }
 
 /// Whether our finalizer must be set or taken off.
-fn hold(provider: &Provider, world: &World) -> Option<bool> {
+fn holding(provider: &Provider, world: &World) -> Option<bool> {
     if !world.leases_listed {
         return None;
     }

@@ -18,7 +18,7 @@ pub(super) async fn status(
     provider: &Provider,
     status: &ProviderConfigStatus,
 ) -> bool {
-    if !written(provider, cluster.write_provider_status(provider, status).await) {
+    if !written(provider, &cluster.write_provider_status(provider, status).await) {
         return false;
     }
     for condition in event::changed(&provider.status.conditions, &status.conditions) {
@@ -45,15 +45,15 @@ pub(super) async fn status(
 
 /// Sets our finalizer, or takes it off.
 pub(super) async fn hold(cluster: &Cluster, provider: &Provider, hold: bool) -> bool {
-    let done = written(provider, cluster.hold_provider(provider, hold).await);
+    let done = written(provider, &cluster.hold_provider(provider, hold).await);
     if done {
         info!(provider = provider.name, held = hold, "finalizer written");
     }
     done
 }
 
-fn written(provider: &Provider, result: Result<(), Failure>) -> bool {
-    if let Err(failure) = &result
+fn written(provider: &Provider, result: &Result<(), Failure>) -> bool {
+    if let Err(failure) = result
         && !failure.is_conflict()
         && !failure.is_gone()
     {

@@ -84,9 +84,9 @@ fn ready(provider: &Provider, world: &World, up: Uptime) -> Said {
         let why = "it is not known yet which cluster this is: namespace kube-system has not been read";
         return Said::checking(provider, READY, why);
     }
-    for checked in [&checks.servers, &checks.references] {
+    for checked in [&checks.secrets, &checks.servers, &checks.references] {
         match checked {
-            None => return Said::checking(provider, READY, "the provider has not answered yet"),
+            None => return Said::checking(provider, READY, "not everything has been looked at yet"),
             Some(Checked { found: Err(Fault::Certain { reason, message }), .. }) => {
                 return Said::no(reason, message.clone());
             }
@@ -160,8 +160,13 @@ pub(super) const fn unusable(message: String) -> Fault {
     Fault::Certain { reason: "CredentialMissing", message }
 }
 
+/// A machine could not be made.
+pub(super) const fn secrets_missing(message: String) -> Fault {
+    Fault::Certain { reason: "SecretMissing", message }
+}
+
 /// The configuration cannot be kept.
-pub(super) fn invalid(message: String) -> Fault {
+pub(super) fn invalid(message: &str) -> Fault {
     Fault::Certain { reason: "InvalidConfig", message: format!("spec.hetzner.endpoint: {message}") }
 }
 

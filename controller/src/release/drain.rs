@@ -246,16 +246,12 @@ impl Moving {
 
     /// Notes a refusal. Whether it is the first one of this pod.
     fn put_off(&mut self, uid: &str, until: Uptime) -> bool {
-        match self.put_off.iter_mut().find(|(known, _)| known == uid) {
-            Some((_, at)) => {
-                *at = until;
-                false
-            }
-            None => {
-                self.put_off.push((uid.into(), until));
-                true
-            }
+        let known = self.put_off.iter_mut().find(|(known, _)| known == uid);
+        let first = known.map(|(_, at)| *at = until).is_none();
+        if first {
+            self.put_off.push((uid.into(), until));
         }
+        first
     }
 }
 
@@ -271,3 +267,6 @@ const AT_ONCE: usize = 16;
 const LEAVING: Duration = Duration::from_secs(5);
 /// With nothing left to do.
 const EMPTY: Duration = Duration::from_secs(30);
+
+#[cfg(test)]
+mod tests;

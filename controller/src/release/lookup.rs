@@ -67,30 +67,35 @@ fn plan(world: &World, reading: Reading) -> Plan<Job> {
     plan
 }
 
+/// Each thing on its own: one that cannot be told of keeps no other from being named. Always done: when to ask again is
+/// noted.
 async fn look(shared: &Shared, job: &Job) -> bool {
     for thing in &job.things {
         let (kind, id) = *thing;
-        match job.account.attached(kind, id, &job.extras, Urgency::Look).await {
-            Ok(residue) => {
-                let residue = residue.map(|residue| crd::Residue {
-                    kind: written(kind).into(),
-                    id,
-                    name: Some(residue.name).filter(|name| !name.is_empty()),
-                    monthly: residue.monthly.map(|price| format!("{price} {}", job.currency)),
-                });
-                shared.change(|world, reading| {
-                    if let Some(lease) = world.leases.get_mut(&job.lease).filter(|lease| lease.uid == job.uid)
-                    {
-                        lease.looked.note(*thing, residue, reading.up);
-                    }
-                });
-            }
-            Err(error) => {
-                let (lease, kind) = (job.lease.as_str(), kind.as_str());
-                warn!(lease, kind, id, %error, "not known whether a machine left it behind; asked again later");
-                return false;
-            }
+        let answer = job.account.attached(kind, id, &job.extras, Urgency::Look).await;
+        if let Err(error) = &answer {
+            let (lease, kind, error) = (job.lease.as_str(), kind.as_str(), error.line());
+            warn!(
+                lease,
+                kind, id, error, "not known whether a machine left it behind; asked again in a minute"
+            );
         }
+        shared.change(|world, reading| {
+            let lease = world.leases.get_mut(&job.lease).filter(|lease| lease.uid == job.uid);
+            let Some(lease) = lease else { return };
+            match answer {
+                Ok(residue) => {
+                    let residue = residue.map(|residue| crd::Residue {
+                        kind: written(kind).into(),
+                        id,
+                        name: Some(residue.name).filter(|name| !name.is_empty()),
+                        monthly: residue.monthly.map(|price| format!("{price} {}", job.currency)),
+                    });
+                    lease.looked.note(*thing, residue, reading.up);
+                }
+                Err(_) => lease.looked.failed(*thing, reading.up),
+            }
+        });
     }
     true
 }

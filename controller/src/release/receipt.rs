@@ -3,7 +3,7 @@
 //! Only our own accepted deletion is known. Everything else is concluded from what was last heard of the machine, and the
 //! evidence says so. Nothing depends on a receipt: a wrong conclusion misleads a reader, and deletes nothing.
 
-use curfew_contract::{Heartbeat, Note, Phase, duration};
+use curfew_contract::{Cause, Heartbeat, Note, Phase, duration};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::{
@@ -64,16 +64,24 @@ fn conclude(ended: &Ended<'_>) -> (Option<EnforcedBy>, String) {
     if let Some(at) = acts.filter(|beat| beat.phase == Phase::Firing).and_then(|beat| beat.at) {
         return (Some(EnforcedBy::Agent), format!("its last heartbeat, of {}, said Firing", text(at)));
     }
-    // The lifetime may run out before the deadline.
-    let due = [deadline, acts.and_then(|beat| beat.fires_at)].into_iter().flatten().min();
+    // The lifetime may run out before the deadline; a deadline that was acknowledged may have been renewed since.
+    let lifetime = acts.filter(|beat| beat.cause == Cause::Lifetime).and_then(|beat| beat.fires_at);
+    let due = [deadline, lifetime].into_iter().flatten().min();
     let Some(due) = due else {
         return (None, "not known: it had no deadline, and no deletion of ours was accepted".into());
     };
     if absent_at.duration_since(due) < -TOLERANCE {
         let early = duration::format(SignedDuration::from_secs(due.as_second() - absent_at.as_second()));
+        let unheard = acts.and_then(|beat| beat.fires_at).filter(|fires| *fires <= absent_at);
+        let or = unheard.map_or_else(String::new, |fires| {
+            format!(
+                ", unless it had been cut off and followed the last deadline it had heard of, {}",
+                text(fires)
+            )
+        });
         return (
             Some(EnforcedBy::External),
-            format!("gone {early} before its end, when nothing of curfew deletes"),
+            format!("inferred: gone {early} before its end, by nothing of curfew{or}"),
         );
     }
     let Some(beat) = beat else {

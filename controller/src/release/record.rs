@@ -71,11 +71,11 @@ fn concluded(
     let Some(provider_id) = instance.provider_id.as_deref() else {
         return Receipt { evidence: Some("no machine came of the attempt".into()), ..kept };
     };
-    let word = node.map(|node| LastWord::of(node, now));
-    let word = word.as_ref().or_else(|| world.departed.of(provider_id));
+    let present = node.map(|node| LastWord::of(node, now));
+    let last = present.as_ref().or_else(|| world.departed.of(provider_id));
     let written = lease.status.nodes.iter().find(|entry| entry.provider_id.as_deref() == Some(provider_id));
     let written = written.and_then(|entry| Some(entry.deadline.as_ref()?.0));
-    let told = word.and_then(|word| word.deadline).or(written);
+    let told = last.and_then(|last| last.deadline).or(written);
     receipt(&Ended {
         deadline: [told, world.end(lease)].into_iter().flatten().min(),
         accepted: kept.delete_accepted_at.as_ref().map(|at| Accepted {
@@ -84,7 +84,7 @@ fn concluded(
             swept: kept.enforced_by == Some(crate::crd::EnforcedBy::Sweeper),
         }),
         absent_at: absent_at.0,
-        beat: word.and_then(|word| word.beat.as_ref()),
+        beat: last.and_then(|last| last.beat.as_ref()),
     })
 }
 

@@ -25,17 +25,24 @@ pub(crate) struct Looked {
     found: BTreeMap<Thing, (crd::Residue, Uptime)>,
     /// What does not.
     gone: BTreeSet<Thing>,
+    /// What nobody could tell of, and when that was asked.
+    unknown: BTreeMap<Thing, Uptime>,
 }
 
 impl Looked {
+    /// Nobody could tell.
+    pub(super) fn failed(&mut self, thing: Thing, up: Uptime) {
+        self.unknown.insert(thing, up);
+    }
+
     /// Notes an answer.
     pub(super) fn note(&mut self, thing: Thing, residue: Option<crd::Residue>, up: Uptime) {
-        match residue {
-            Some(residue) => drop(self.found.insert(thing, (residue, up))),
-            None => {
-                self.found.remove(&thing);
-                self.gone.insert(thing);
-            }
+        self.unknown.remove(&thing);
+        if let Some(residue) = residue {
+            self.found.insert(thing, (residue, up));
+        } else {
+            self.found.remove(&thing);
+            self.gone.insert(thing);
         }
     }
 }
@@ -73,12 +80,13 @@ fn things(lease: &Lease, reading: Reading) -> BTreeMap<Thing, Uptime> {
 pub(super) fn due(lease: &Lease, reading: Reading) -> (Vec<Thing>, Option<Uptime>) {
     let (mut due, mut next) = (Vec::new(), None);
     for (thing, absent) in things(lease, reading) {
-        let Looked { found, gone } = &lease.looked;
+        let Looked { found, gone, unknown } = &lease.looked;
         if gone.contains(&thing) || reading.up.since(absent) > FOLLOWED_FOR {
             continue;
         }
         let again = |seen: &Uptime| seen.after(if seen.since(absent) < LINGERS { SOON } else { AGAIN });
         let at = found.get(&thing).map_or_else(|| absent.after(SETTLED), |(_, seen)| again(seen));
+        let at = unknown.get(&thing).map_or(at, |asked| at.max(asked.after(SOON)));
         if at <= reading.up {
             due.push(thing);
         } else {
@@ -91,7 +99,7 @@ pub(super) fn due(lease: &Lease, reading: Reading) -> (Vec<Thing>, Option<Uptime
 /// What is left of the machines of a lease, as far as is known: what the last look found, and what an earlier controller
 /// had found and this one has not looked up yet.
 pub(crate) fn left(lease: &Lease) -> Vec<crd::Residue> {
-    let Looked { found, gone } = &lease.looked;
+    let Looked { found, gone, .. } = &lease.looked;
     let earlier =
         lease.status.residue.iter().filter_map(|residue| Some(((read(&residue.kind)?, residue.id), residue)));
     let mut left: BTreeMap<Thing, &crd::Residue> =
@@ -109,7 +117,7 @@ pub(crate) fn was_told(lease: &Lease, reading: Reading) -> bool {
 
 /// Whether everything was looked up that machines which are gone may have left behind.
 pub(crate) fn is_known(lease: &Lease, reading: Reading) -> bool {
-    let Looked { found, gone } = &lease.looked;
+    let Looked { found, gone, .. } = &lease.looked;
     things(lease, reading).keys().all(|thing| gone.contains(thing) || found.contains_key(thing))
 }
 

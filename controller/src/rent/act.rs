@@ -18,7 +18,6 @@ use super::{
 };
 use crate::{
     apply::Cluster,
-    clock::Reading,
     cloud::{CallError, Urgency},
     observe::{Lease, World},
     pass::drive,

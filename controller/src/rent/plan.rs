@@ -140,6 +140,9 @@ fn keep(slot: &Slot<'_>, id: ServerId, course: Course) -> Option<(Step, Uptime)>
     if shielded.is_none_or(|until| until < course.expiry || (until > course.expiry && course.shortened)) {
         return Some((Step::Label(id, course.expiry), Uptime::default()));
     }
+    if slot.left {
+        return Some((Step::Look(id), slot.learnt.seen.after(LOOK)));
+    }
     (!slot.launched() && slot.learnt.failed.is_none())
         .then_some((Step::Poll(id, slot.learnt.action), slot.learnt.again))
 }
@@ -151,5 +154,7 @@ const fn give_back(id: ServerId, removal: &Removal) -> (Step, Uptime) {
     }
 }
 
+/// A machine whose Node is gone may have lost its Node only.
+const LOOK: SignedDuration = SignedDuration::from_mins(1);
 /// A controller that finds the attempt of another lets it call first.
 const OTHERS_TURN: SignedDuration = SignedDuration::from_secs(5);

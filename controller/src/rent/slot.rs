@@ -25,6 +25,8 @@ pub(crate) struct Slot<'a> {
     pub(crate) listed: Option<&'a Server>,
     /// The provider's list is younger than what is known of the server, and lacks it.
     pub(crate) missed: bool,
+    /// It had a Node, and has none: a cloud's own controller removes the Node of a server that is gone.
+    pub(crate) left: bool,
     pub(crate) node: Option<&'a Node>,
     /// A Node says that it is this lease's, and was not read yet.
     pub(crate) unread: bool,
@@ -67,8 +69,16 @@ impl World {
 impl<'a> Slot<'a> {
     fn of(kept: &'a Instance, lease: &'a Lease, listed: Option<&'a Listed>, nodes: &[&'a Node]) -> Self {
         let learnt = lease.learnt.get(&kept.slot).unwrap_or_else(|| &NOTHING);
-        let mut slot =
-            Self { number: kept.slot, kept, learnt, listed: None, missed: false, node: None, unread: false };
+        let mut slot = Self {
+            number: kept.slot,
+            kept,
+            learnt,
+            listed: None,
+            missed: false,
+            left: false,
+            node: None,
+            unread: false,
+        };
         if let Some(list) = listed {
             slot.listed = match slot.id() {
                 Some(id) => list.servers.get(&id),
@@ -83,6 +93,7 @@ impl<'a> Slot<'a> {
         let provider_id = slot.provider_id();
         slot.node =
             nodes.iter().find(|node| provider_id.is_some() && node.provider_id() == provider_id).copied();
+        slot.left = slot.node.is_none() && kept.node_name.is_some() && !slot.unread;
         slot
     }
 

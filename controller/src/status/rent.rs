@@ -4,7 +4,7 @@ use curfew_contract::duration;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use super::{Said, whole};
+use super::{ACCEPTED, Said, whole};
 use crate::{
     crd::Instance,
     observe::{Lease, World},
@@ -35,7 +35,7 @@ pub(super) fn ready_at(lease: &Lease, instances: &[Instance]) -> Option<Time> {
 
 /// Why a lease that rents is not taken on.
 pub(super) fn refused(refusal: &Refusal) -> Said {
-    Said::new(super::ACCEPTED, false, refusal.reason(), refusal.to_string())
+    Said::new(ACCEPTED, false, refusal.reason(), refusal.to_string())
 }
 
 pub(super) fn instances_ready(lease: &Lease, instances: &[Instance]) -> Said {
@@ -90,4 +90,4 @@ pub(crate) const INSTANCES_READY: &str = "InstancesReady";
 /// `ExpiryClamped`: the lease asks for more time than any machine has.
 pub(crate) const EXPIRY_CLAMPED: &str = "ExpiryClamped";
 /// `Degraded`: fewer machines than were asked for, and none will come in their place.
-pub(crate) const DEGRADED: &str = "Degraded";
+const DEGRADED: &str = "Degraded";

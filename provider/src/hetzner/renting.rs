@@ -146,3 +146,6 @@ fn filled(text: &str) -> Result<&str, Blank> {
     let text = text.trim();
     if text.is_empty() { Err(Blank) } else { Ok(text) }
 }
+
+#[cfg(test)]
+mod tests;

@@ -66,10 +66,10 @@ impl Api {
                 let now = self.now();
                 let (status, reason) =
                     if ready { ("True", "KubeletReady") } else { ("Unknown", "NodeStatusUnknown") };
-                let patch = json!({"status": {"conditions": [condition(status, reason, &now)]}});
+                let status = json!({"status": {"conditions": [condition(status, reason, &now)]}});
                 let path = format!("/api/v1/nodes/{node}/status");
                 let media = "application/strategic-merge-patch+json";
-                real.ask(Method::PATCH, &path, media, &patch).await?;
+                real.ask(Method::PATCH, &path, media, &status).await?;
             }
         }
         Ok(())

@@ -38,7 +38,7 @@ impl Api {
             Self::Real(real) => {
                 match real.ask(Method::GET, &path(kind, namespace, name), "", &Value::Null).await {
                     Err(error) if error.is_missing() => Value::Null,
-                    read => read?,
+                    found => found?,
                 }
             }
         })

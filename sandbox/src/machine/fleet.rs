@@ -153,7 +153,7 @@ async fn boot(server: Created, boots: Boots, shared: &Shared, site: &Site) -> Re
     spec.labels.insert(label::LEASE.into(), lease);
     spec.options.entry("--max-lifetime").or_insert(lifetime);
     let mut joining = Joining::new(&server.name, server.id, spec.labels.clone());
-    let machine = Arc::new(Machine::boot(spec, server.id, token, site)?);
+    let machine = Arc::new(Machine::boot(&spec, server.id, token, site)?);
     lock(&shared.machines).insert(server.id, Arc::clone(&machine));
     match turn {
         Turn::NeverJoins => return Ok(()),

@@ -60,7 +60,9 @@ fn verdict(cluster: &Cluster, base: &Base, row: &Row, at: usize) -> Option<Strin
     let numbered = format!("row-{at}");
     let name = row.name.as_ref().unwrap_or(&numbered);
     let mut spec = base.spec.clone();
-    json_patch::merge(&mut spec, row.with.as_ref().unwrap_or(&json!({})));
+    if let Some(with) = &row.with {
+        json_patch::merge(&mut spec, with);
+    }
     let made = cluster.create(resource, "", &json!({"metadata": {"name": name}, "spec": spec}));
     let refused = |answer: Result<Value, Error>| match answer {
         Ok(_) => None,

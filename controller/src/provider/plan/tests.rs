@@ -34,9 +34,9 @@ fn keys(world: &World, s: i64) -> Vec<String> {
     keys
 }
 
-fn checked(s: i64, found: Result<(), Fault>) -> Option<Checked> {
+fn checked(s: i64, found: Result<(), Fault>) -> Checked {
     let at = reading(s).up;
-    Some(Checked { at, generation: 3, certain: Some(at), found })
+    Checked { at, generation: 3, certain: Some(at), found }
 }
 
 fn all_well(provider: &mut Provider, s: i64) {
@@ -44,12 +44,13 @@ fn all_well(provider: &mut Provider, s: i64) {
     let checks = &mut provider.checks;
     for check in [
         &mut checks.credential,
+        &mut checks.secrets,
         &mut checks.references,
         &mut checks.authority,
         &mut checks.catalogue,
         &mut checks.servers,
     ] {
-        *check = checked(s, Ok(()));
+        *check = Some(checked(s, Ok(())));
     }
 }
 
@@ -64,9 +65,9 @@ fn renting(name: &str, provider: &str) -> Lease {
 
 #[test]
 fn at_first_the_secret_is_read_and_with_its_account_all_else() {
-    assert_eq!(keys(&with(|_| {}, vec![]), 0), ["credential/hetzner"]);
+    assert_eq!(keys(&with(|_| {}, vec![]), 0), ["credential/hetzner", "secrets/hetzner"]);
     let known = with(|provider| provider.account = Some(account()), vec![]);
-    let all = ["credential", "references", "authority", "catalogue", "servers"];
+    let all = ["credential", "secrets", "references", "authority", "catalogue", "servers"];
     assert_eq!(keys(&known, 0), all.map(|what| format!("{what}/hetzner")));
 }
 
@@ -74,9 +75,9 @@ fn at_first_the_secret_is_read_and_with_its_account_all_else() {
 fn what_is_well_is_looked_at_again_in_its_own_time() {
     let world = with(|provider| all_well(provider, 0), vec![]);
     assert_eq!(keys(&world, 29), [""; 0]);
-    assert_eq!(keys(&world, 30), ["credential/hetzner"]);
-    assert_eq!(keys(&world, 60), ["credential/hetzner", "servers/hetzner"]);
-    assert_eq!(keys(&world, 600).len(), 5);
+    assert_eq!(keys(&world, 30), ["credential/hetzner", "secrets/hetzner"]);
+    assert_eq!(keys(&world, 60), ["credential/hetzner", "secrets/hetzner", "servers/hetzner"]);
+    assert_eq!(keys(&world, 600).len(), 6);
 }
 
 #[test]
@@ -85,7 +86,7 @@ fn another_configuration_is_looked_at_at_once() {
         all_well(provider, 0);
         provider.generation = 4;
     };
-    assert_eq!(keys(&with(change, vec![]), 1).len(), 5);
+    assert_eq!(keys(&with(change, vec![]), 1).len(), 6);
 }
 
 #[test]
@@ -94,7 +95,7 @@ fn a_secret_that_is_missing_is_looked_for_sooner_than_a_token_that_is_refused_is
         let change = |provider: &mut Provider| {
             all_well(provider, 0);
             let fault = Fault::Certain { reason, message: String::new() };
-            provider.checks.credential = checked(0, Err(fault));
+            provider.checks.credential = Some(checked(0, Err(fault)));
         };
         let world = with(change, vec![]);
         assert_eq!((keys(&world, soon - 1), keys(&world, soon).len()), (vec![], 1), "{reason}");
@@ -138,15 +139,15 @@ fn nothing_is_asked_without_knowing_which_cluster_this_is_but_what_needs_no_clus
 #[test]
 fn our_finalizer_is_there_while_a_lease_that_is_not_released_rents_with_it() {
     let held = |provider: &mut Provider| provider.finalizers = vec![IN_USE.into(), "another".into()];
-    let hold = |world: &World| super::hold(&world.providers["hetzner"], world);
+    let decided = |world: &World| holding(&world.providers["hetzner"], world);
     let adopting = lease("adopts", "1h", |_| {});
-    assert_eq!(hold(&with(|_| {}, vec![adopting, renting("b", "another")])), None);
-    assert_eq!(hold(&with(|_| {}, vec![renting("a", "hetzner")])), Some(true));
-    assert_eq!(hold(&with(held, vec![renting("a", "hetzner")])), None);
-    assert_eq!(hold(&with(held, vec![])), Some(false));
+    assert_eq!(decided(&with(|_| {}, vec![adopting, renting("b", "another")])), None);
+    assert_eq!(decided(&with(|_| {}, vec![renting("a", "hetzner")])), Some(true));
+    assert_eq!(decided(&with(held, vec![renting("a", "hetzner")])), None);
+    assert_eq!(decided(&with(held, vec![])), Some(false));
     let mut released = renting("a", "hetzner");
     released.status.released_at = released.status.accepted_at.clone();
-    assert_eq!(hold(&with(held, vec![released])), Some(false));
+    assert_eq!(decided(&with(held, vec![released])), Some(false));
 }
 
 #[test]
@@ -156,28 +157,28 @@ fn a_lease_whose_terms_cannot_be_read_holds_whatever_it_may_rent_with() {
         object["status"]["instances"] = json!([{ "slot": 0, "name": "a-0" }]);
     });
     let world = with(|_| {}, vec![unreadable]);
-    assert_eq!(super::hold(&world.providers["hetzner"], &world), Some(true));
+    assert_eq!(holding(&world.providers["hetzner"], &world), Some(true));
 }
 
 #[test]
 fn nothing_is_concluded_about_its_use_before_the_leases_are_known() {
     let mut world = with(|provider| provider.finalizers = vec![IN_USE.into()], vec![]);
     world.leases_listed = false;
-    assert_eq!(super::hold(&world.providers["hetzner"], &world), None);
+    assert_eq!(holding(&world.providers["hetzner"], &world), None);
 }
 
 #[test]
 fn a_finalizer_is_never_added_to_what_is_being_deleted() {
     let deleting = |provider: &mut Provider| provider.deleting = reading(0).now;
     let world = with(deleting, vec![renting("a", "hetzner")]);
-    assert_eq!(super::hold(&world.providers["hetzner"], &world), None);
+    assert_eq!(holding(&world.providers["hetzner"], &world), None);
 }
 
 #[test]
 fn a_fault_shorter_than_a_pass_does_not_make_a_loop() {
     let change = |provider: &mut Provider| {
         all_well(provider, 0);
-        provider.checks.servers = checked(0, Err(Fault::Undecided("down".into())));
+        provider.checks.servers = Some(checked(0, Err(Fault::Undecided("down".into()))));
     };
     let world = with(change, vec![]);
     let plan = plan(&world, reading(0));

@@ -20,7 +20,7 @@ fn known() -> Provider {
     provider.catalogue = Some(Arc::new(Catalogue::default()));
     provider.servers = Some(Listed::default());
     provider.checks.catalogue_at = reading(0).now;
-    for check in [Of::Credential, Of::References, Of::Authority, Of::Catalogue, Of::Servers] {
+    for check in [Of::Credential, Of::Secrets, Of::References, Of::Authority, Of::Catalogue, Of::Servers] {
         put(&mut provider, check, 0, Ok(()));
     }
     provider
@@ -29,6 +29,7 @@ fn known() -> Provider {
 #[derive(Clone, Copy)]
 enum Of {
     Credential,
+    Secrets,
     References,
     Authority,
     Catalogue,
@@ -42,6 +43,7 @@ fn put(provider: &mut Provider, of: Of, s: i64, found: Result<(), Fault>) {
     let checks = &mut provider.checks;
     let slot = match of {
         Of::Credential => &mut checks.credential,
+        Of::Secrets => &mut checks.secrets,
         Of::References => &mut checks.references,
         Of::Authority => &mut checks.authority,
         Of::Catalogue => &mut checks.catalogue,
@@ -135,6 +137,14 @@ fn a_secret_that_vanished_is_said_and_so_is_what_stands() {
 }
 
 #[test]
+fn a_machine_that_could_not_be_made_is_said_before_one_is_wanted() {
+    let mut provider = known();
+    put(&mut provider, Of::Secrets, 1, Err(secrets_missing("Secret curfew/x does not exist".into())));
+    assert_eq!(short(&provider, READY, 1), is("False", "SecretMissing"));
+    assert_eq!(short(&provider, CAN_DELETE, 1), is("True", "Proven"));
+}
+
+#[test]
 fn a_catalogue_of_an_hour_ago_is_stale() {
     let mut provider = known();
     put(&mut provider, Of::Catalogue, 3590, Err(down()));
@@ -191,7 +201,7 @@ fn conditions_of_others_are_kept_and_dates_are_those_of_the_change() {
 #[test]
 fn words_do_not_change_while_nothing_changes() {
     let held = |wait| {
-        refused(&CallError::Held(crate::cloud::Held::Breaker { wait: jiff::SignedDuration::from_secs(wait) }))
+        refused(&CallError::Held(crate::cloud::Held::Breaker { wait: SignedDuration::from_secs(wait) }))
     };
     assert_eq!(held(3), held(17));
 }

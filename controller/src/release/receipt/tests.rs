@@ -10,8 +10,8 @@ fn ended() -> Ended<'static> {
     Ended { deadline: Some(NOW + secs(END)), accepted: None, absent_at: at, beat: None }
 }
 
-fn accepted(swept: bool) -> Option<Accepted<'static>> {
-    Some(Accepted { at: NOW + secs(END), action: Some("12"), swept })
+fn accepted(swept: bool) -> Accepted<'static> {
+    Accepted { at: NOW + secs(END), action: Some("12"), swept }
 }
 
 /// The last heartbeat, made `s` seconds after [`NOW`].
@@ -22,7 +22,7 @@ fn heard(s: i64, phase: Phase) -> Heartbeat {
 #[test]
 fn our_own_accepted_deletion_is_ours_with_its_proof() {
     let firing = heard(END, Phase::Firing);
-    let receipt = receipt(&Ended { accepted: accepted(false), beat: Some(&firing), ..ended() });
+    let receipt = receipt(&Ended { accepted: Some(accepted(false)), beat: Some(&firing), ..ended() });
     assert_eq!(receipt.enforced_by, Some(EnforcedBy::Controller));
     assert_eq!((receipt.action_id.as_deref(), receipt.overshoot_seconds), (Some("12"), Some(1)));
     assert_eq!(receipt.delete_accepted_at.map(|at| at.0), Some(NOW + secs(END)));
@@ -38,11 +38,13 @@ fn whoever_else_it_was_is_concluded_from_what_was_last_heard() {
     let alive = heard(END - 20, Phase::Draining);
     let silent = heard(END - 91, Phase::Armed);
     let observing = Heartbeat { notes: vec![Note::ObserveOnly], ..heard(END, Phase::Firing) };
-    let short_lived = Heartbeat { fires_at: Some(NOW + secs(300)), ..heard(290, Phase::Armed) };
+    let short_lived =
+        Heartbeat { fires_at: Some(NOW + secs(300)), cause: Cause::Lifetime, ..heard(290, Phase::Armed) };
+    let renewed_since = Heartbeat { fires_at: Some(NOW + secs(300)), ..heard(290, Phase::Armed) };
     let clockless = Heartbeat { at: None, ..heard(0, Phase::Armed) };
     let late = |s| NOW + secs(END + s);
     for (case, ended, by) in [
-        ("the sweeper's", Ended { accepted: accepted(true), ..ended() }, Some(EnforcedBy::Sweeper)),
+        ("the sweeper's", Ended { accepted: Some(accepted(true)), ..ended() }, Some(EnforcedBy::Sweeper)),
         ("firing", Ended { beat: Some(&firing), ..ended() }, Some(EnforcedBy::Agent)),
         ("alive at its end", Ended { beat: Some(&alive), ..ended() }, Some(EnforcedBy::Agent)),
         ("silent before", Ended { beat: Some(&silent), ..ended() }, Some(EnforcedBy::Backstop)),
@@ -56,6 +58,11 @@ fn whoever_else_it_was_is_concluded_from_what_was_last_heard() {
             "early, of its lifetime",
             Ended { beat: Some(&short_lived), absent_at: NOW + secs(301), ..ended() },
             Some(EnforcedBy::Agent),
+        ),
+        (
+            "early, of a deadline that was renewed since",
+            Ended { beat: Some(&renewed_since), absent_at: NOW + secs(400), ..ended() },
+            Some(EnforcedBy::External),
         ),
         ("early, unheard of", Ended { absent_at: NOW, ..ended() }, Some(EnforcedBy::External)),
         (
@@ -82,6 +89,13 @@ fn what_is_inferred_says_so() {
     let silent = heard(END - 200, Phase::Armed);
     let said = |beat| receipt(&Ended { beat, ..ended() }).evidence.unwrap_or_default();
     assert_eq!(said(Some(&silent)), "inferred: its agent had been silent for 3m20s when its end came");
+    let renewed = Heartbeat { fires_at: Some(NOW + secs(300)), ..heard(290, Phase::Armed) };
+    let early = receipt(&Ended { beat: Some(&renewed), absent_at: NOW + secs(400), ..ended() });
+    assert_eq!(
+        early.evidence.unwrap_or_default(),
+        "inferred: gone 3m20s before its end, by nothing of curfew, unless it had been cut off and followed the last \
+         deadline it had heard of, 2026-11-30T20:05:00Z"
+    );
     assert_eq!(said(None), "not known: it was gone after its end, and no heartbeat of it was ever read");
 }
 
@@ -95,7 +109,7 @@ proptest! {
         let beat = at.map(|at| heard(at, phase));
         let time = |s: i64| NOW + secs(s);
         let ended = Ended {
-            deadline: deadline.map(time), accepted: swept.and_then(accepted), absent_at: time(absent),
+            deadline: deadline.map(time), accepted: swept.map(accepted), absent_at: time(absent),
             beat: beat.as_ref(),
         };
         let receipt = receipt(&ended);

@@ -48,6 +48,18 @@ fn what_still_exists_is_looked_up_again_each_ten_minutes_for_a_day() {
 }
 
 #[test]
+fn what_nobody_can_tell_of_is_asked_once_a_minute_and_keeps_nothing_else_from_being_named() {
+    let mut lease = two();
+    lease.looked.failed(VOLUME, reading(10).up);
+    lease.looked.note(ADDRESS, None, reading(10).up);
+    assert_eq!(due(&lease, reading(69)), (vec![], Some(reading(70).up)));
+    assert_eq!(due(&lease, reading(70)), (vec![VOLUME], None));
+    assert!(!is_known(&lease, reading(70)));
+    lease.looked.note(VOLUME, Some(residue(10)), reading(70).up);
+    assert_eq!(left(&lease), [residue(10)]);
+}
+
+#[test]
 fn a_new_controller_believes_the_status_until_it_has_looked_itself() {
     let mut lease = two();
     lease.status.residue = vec![residue(10)];

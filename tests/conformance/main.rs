@@ -8,17 +8,11 @@
 //!
 //! with a token of a project that holds nothing else. A case that did not run is listed as ignored, never as ok.
 
-#[path = "conformance/described.rs"]
 mod described;
-#[path = "conformance/double.rs"]
 mod double;
-#[path = "conformance/openapi.rs"]
 mod openapi;
-#[path = "conformance/refused.rs"]
 mod refused;
-#[path = "conformance/renting.rs"]
 mod renting;
-#[path = "conformance/subject.rs"]
 mod subject;
 
 use std::{
@@ -59,33 +53,28 @@ fn main() -> ExitCode {
     if token().is_none() {
         eprintln!("NOT RUN against the provider: {TOKEN} is not set");
     }
-    let on_double = renting::CASES.iter().map(|case| {
-        Trial::test(format!("double::{}", case.name), || {
-            put_to_the_test(Double::start(hetzner_at), |double| (case.keep)(&double.subject))
-        })
-    });
-    let of_double = double::CASES.iter().chain(refused::CASES).map(|case| {
-        Trial::test(format!("double::{}", case.name), || {
-            put_to_the_test(Double::start(hetzner_at), case.keep)
-        })
-    });
-    let of_description = described::CASES.iter().map(|case| {
-        let trial = || put_to_the_test(Double::start(hetzner_at), case.keep);
-        Trial::test(format!("described::{}", case.name), trial).with_ignored_flag(!described)
-    });
-    let on_provider = renting::CASES.iter().map(|case| {
-        Trial::test(format!("hetzner::{}", case.name), || on_the_provider(case)).with_ignored_flag(true)
-    });
-    let trials = on_double.chain(of_double).chain(of_description).chain(on_provider).collect();
+    let mut trials = Vec::new();
+    for case in renting::CASES {
+        let keep = || put_to_the_test(|double| (case.keep)(&double.subject));
+        trials.push(Trial::test(format!("double::{}", case.name), keep));
+        let keep = || on_the_provider(case);
+        trials.push(Trial::test(format!("hetzner::{}", case.name), keep).with_ignored_flag(true));
+    }
+    for case in double::CASES.iter().chain(refused::CASES) {
+        trials.push(Trial::test(format!("double::{}", case.name), || put_to_the_test(case.keep)));
+    }
+    for case in described::CASES {
+        let trial = Trial::test(format!("described::{}", case.name), || put_to_the_test(case.keep));
+        trials.push(trial.with_ignored_flag(!described));
+    }
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
-fn put_to_the_test<S>(
-    set: impl Future<Output = subject::Result<S>>,
-    keep: impl for<'s> FnOnce(&'s S) -> Pin<Box<dyn Future<Output = Kept> + 's>>,
+fn put_to_the_test(
+    keep: impl for<'d> FnOnce(&'d Double) -> Pin<Box<dyn Future<Output = Kept> + 'd>>,
 ) -> Result<(), Failed> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-    let kept = runtime.block_on(async { keep(&set.await?).await });
+    let kept = runtime.block_on(async { keep(&Double::start(hetzner_at).await?).await });
     kept.map_err(|error| format!("{error:?}").into())
 }
 

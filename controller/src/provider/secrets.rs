@@ -1,0 +1,46 @@
+//! Looks whether the Secrets are there that a machine is made with. What is in them is read when one is rented.
+
+use crate::{
+    apply::Cluster,
+    observe::{Checked, Fault},
+    shared::Shared,
+    terms::{NodeCredential, SecretKey},
+};
+
+use super::{plan::Subject, status};
+
+/// Looks, and notes what came of it.
+pub(super) async fn look(shared: &Shared, cluster: &Cluster, subject: &Subject) {
+    let found = missing(cluster, subject).await;
+    shared.with(|world, reading| {
+        let provider = world.providers.get_mut(&subject.name).filter(|known| known.uid == subject.uid);
+        if let Some(provider) = provider {
+            let certain = found.is_ok().then_some(reading.up);
+            let checked = Checked { at: reading.up, generation: subject.generation, found, certain };
+            provider.checks.secrets = Some(checked);
+        }
+    });
+}
+
+/// Says all that is missing at once.
+async fn missing(cluster: &Cluster, subject: &Subject) -> Result<(), Fault> {
+    let mut missing = Vec::new();
+    for at in named(subject) {
+        if let Err(error) = cluster.secret(at).await {
+            if !error.is_certain() {
+                return Err(Fault::Undecided(error.line()));
+            }
+            missing.push(error.line());
+        }
+    }
+    if missing.is_empty() { Ok(()) } else { Err(status::secrets_missing(missing.join("; "))) }
+}
+
+fn named(subject: &Subject) -> impl Iterator<Item = &SecretKey> {
+    let config = &subject.config;
+    let token = config.node_credential.as_ref().and_then(|credential| match credential {
+        NodeCredential::OnImage => None,
+        NodeCredential::Secret(at) => Some(at),
+    });
+    std::iter::once(&config.user_data).chain(token)
+}
