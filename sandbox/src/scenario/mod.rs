@@ -165,7 +165,7 @@ impl Scenario {
 
     /// Whether the controller rents the machine. Elsewhere it finds it rented.
     const fn rents(self) -> bool {
-        matches!(self, Self::F0Rent | Self::F2 | Self::F4 | Self::F12)
+        !matches!(self, Self::F0 | Self::F1Drain | Self::F2Seen | Self::F4Seen | Self::F8)
     }
 
     /// `renewInterval` and `slack`: half of the latter is the grace.
