@@ -144,3 +144,32 @@ async fn a_private_authority_is_trusted_if_its_file_is_given_and_only_then() {
         assert!(refused.to_string().contains(&unusable.display().to_string()), "{refused}");
     }
 }
+
+#[tokio::test]
+async fn a_proxy_of_the_environment_is_used_but_not_for_this_machine() {
+    let (proxy, here) =
+        (Server::plain(|_| answer(200, "{}")).await, Server::plain(|_| answer(200, "{}")).await);
+    let (address, endpoint) = (format!("http://127.0.0.1:{}", proxy.port), here.endpoint());
+    let inner = ["--ignored", "--exact", "cloud::transport::tests::asks_as_the_environment_says"];
+    let child = move || {
+        std::process::Command::new(std::env::current_exe().unwrap())
+            .args(inner)
+            .envs([("HTTP_PROXY", address), ("HERE", endpoint)])
+            .env_remove("NO_PROXY")
+            .output()
+            .unwrap()
+    };
+    let output = tokio::task::spawn_blocking(child).await.unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    assert_eq!(proxy.lines(), ["GET http://api.example/v1/servers"]);
+    assert_eq!(here.lines(), ["GET /v1/servers"]);
+}
+
+#[tokio::test]
+#[ignore = "a part of a_proxy_of_the_environment_is_used_but_not_for_this_machine, in a process of its own"]
+async fn asks_as_the_environment_says() {
+    for endpoint in ["http://api.example/v1", &std::env::var("HERE").unwrap()] {
+        let transport = Transport::new(Endpoint::read(endpoint, Plain::AsNamed).unwrap(), None).unwrap();
+        assert_eq!(transport.send(&request(&format!("{endpoint}/servers"))).await.unwrap().status(), 200);
+    }
+}
