@@ -2,7 +2,7 @@
 MUSL := x86_64-unknown-linux-musl
 STATIC := target/$(MUSL)/release/curfew-agent
 
-.PHONY: help check lint test doc deny static sandbox machine bench-agent clients
+.PHONY: help check lint test doc deny static sandbox machine bench-agent clients verdicts
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -37,3 +37,6 @@ bench-agent: static ## the agent's figures
 
 clients: ## real clients against the sandbox: kubectl, the Python libraries
 	tests/clients/run
+
+verdicts: ## what a real API server refuses ($$KUBECONFIG: a cluster of its own), against what the sandbox is held to
+	tests/verdicts/real.py

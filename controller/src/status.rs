@@ -72,7 +72,7 @@ pub(crate) fn of(
     let over = matches!(stage, Stage::Ended(_)) && lease.deleting.is_none() && let_go(lease, world, now);
     let instances = if lease.rents() { instances(lease, world, now, reading) } else { vec![] };
     let released_at = over.then(|| whole(now));
-    let instances = record(lease, world, instances, now);
+    let instances = record(lease, world, instances, reading);
     let residue = residue::left(lease);
     let refusal = verdict.and_then(Result::err);
     let conditions = [

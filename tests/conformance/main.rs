@@ -54,10 +54,10 @@ fn main() -> ExitCode {
         eprintln!("NOT RUN against the provider: {TOKEN} is not set");
     }
     let mut trials = Vec::new();
-    for case in renting::CASES {
+    for (number, case) in renting::CASES.iter().enumerate() {
         let keep = || put_to_the_test(|double| (case.keep)(&double.subject));
         trials.push(Trial::test(format!("double::{}", case.name), keep));
-        let keep = || on_the_provider(case);
+        let keep = move || on_the_provider(case, number);
         trials.push(Trial::test(format!("hetzner::{}", case.name), keep).with_ignored_flag(true));
     }
     for case in double::CASES.iter().chain(refused::CASES) {
@@ -78,10 +78,10 @@ fn put_to_the_test(
     kept.map_err(|error| format!("{error:?}").into())
 }
 
-/// Whatever a case rented is given back, also after a failure.
-fn on_the_provider(case: &Case<Subject>) -> Result<(), Failed> {
+/// Whatever a case rented is given back, also after a failure. `number` keeps cases that run at once apart.
+fn on_the_provider(case: &Case<Subject>, number: usize) -> Result<(), Failed> {
     let token = token().ok_or_else(|| format!("{TOKEN} is not set"))?;
-    let run = format!("conformance-{}", process::id());
+    let run = format!("conformance-{}-{number}", process::id());
     let region = env::var("CURFEW_CONFORMANCE_REGION").unwrap_or_else(|_| "fsn1".into());
     let endpoint = env::var("HCLOUD_ENDPOINT").unwrap_or_else(|_| hetzner::ENDPOINT.into());
     let subject = Subject::new(hetzner_at(&endpoint), token, &region, &run)?;

@@ -63,7 +63,8 @@ pub struct CapacityLeaseSpec {
     #[schemars(with = "AdoptSpec")]
     pub adopt: Option<AdoptSpec>,
 
-    /// Machines that this lease rents, and gives back. Either this or `adopt`.
+    /// Machines that this lease rents, and gives back. Nothing of it can be changed but `replicas`, which can only be
+    /// lowered: for anything else create another lease. Either this or `adopt`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RentSpec")]
     pub rent: Option<RentSpec>,

@@ -90,12 +90,16 @@ impl Node {
         if beat.deadline_seen == self.deadline(now) {
             return SignedDuration::ZERO;
         }
+        beat_came.since(self.replaced_at(beat.deadline_seen, now).unwrap_or(self.known_since))
+    }
+
+    /// When this deadline, which stood once, was replaced, as far as is remembered.
+    pub(crate) fn replaced_at(&self, deadline: Option<Timestamp>, now: Timestamp) -> Option<Uptime> {
         let meant = |value: &Option<String>| match Instruction::read(value.as_deref(), None, None, now) {
             Ok(Instruction::At(deadline)) => Some(deadline.at()),
             _ => None,
         };
-        let replaced = self.replaced.iter().rev().find(|(value, _)| meant(value) == beat.deadline_seen);
-        beat_came.since(replaced.map_or(self.known_since, |(_, at)| *at))
+        self.replaced.iter().rev().find(|(value, _)| meant(value) == deadline).map(|(_, at)| *at)
     }
 
     /// The providerID, once it is known.

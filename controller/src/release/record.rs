@@ -8,6 +8,7 @@ use super::{
     receipt::{Accepted, Ended, receipt},
 };
 use crate::{
+    clock::Reading,
     crd::{Instance, Receipt},
     observe::{LastWord, Lease, Node, World},
     status::whole,
@@ -19,12 +20,10 @@ pub(crate) fn record(
     lease: &Lease,
     world: &World,
     instances: Vec<Instance>,
-    now: Timestamp,
+    reading: Reading,
 ) -> Vec<Instance> {
     let is_gone = |instance: &Instance| absent(instance).is_some();
-    if !instances.iter().any(is_gone) {
-        return instances;
-    }
+    let Some(now) = reading.now.filter(|_| instances.iter().any(is_gone)) else { return instances };
     let nodes = rented(world);
     let recorded = instances.into_iter().map(|instance| {
         let node = nodes.get(&(lease.name.as_str(), instance.slot)).copied();
@@ -32,7 +31,7 @@ pub(crate) fn record(
         let over = matches!(decide(remnant, now), Step::Delete | Step::Done);
         let deleted_now = node.is_none() && instance.node_name.is_some() && world.listed();
         Instance {
-            receipt: Some(concluded(lease, world, &instance, node, now)),
+            receipt: Some(concluded(lease, world, &instance, node, reading, now)),
             volume_attachments: if over { left(world, &instance) } else { vec![] },
             node_deleted_at: instance.node_deleted_at.clone().or_else(|| deleted_now.then(|| whole(now))),
             ..instance
@@ -64,6 +63,7 @@ fn concluded(
     world: &World,
     instance: &Instance,
     node: Option<&Node>,
+    reading: Reading,
     now: Timestamp,
 ) -> Receipt {
     let kept = instance.receipt.clone().unwrap_or_default();
@@ -71,7 +71,7 @@ fn concluded(
     let Some(provider_id) = instance.provider_id.as_deref() else {
         return Receipt { evidence: Some("no machine came of the attempt".into()), ..kept };
     };
-    let present = node.map(|node| LastWord::of(node, now));
+    let present = node.map(|node| LastWord::of(node, reading, now));
     let last = present.as_ref().or_else(|| world.departed.of(provider_id));
     let written = lease.status.nodes.iter().find(|entry| entry.provider_id.as_deref() == Some(provider_id));
     let written = written.and_then(|entry| Some(entry.deadline.as_ref()?.0));

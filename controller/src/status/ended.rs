@@ -86,7 +86,7 @@ pub(super) fn after_release(
     reading: Reading,
     now: Timestamp,
 ) -> CapacityLeaseStatus {
-    let instances = record(lease, world, lease.status.instances.clone(), now);
+    let instances = record(lease, world, lease.status.instances.clone(), reading);
     let residue = residue::left(lease);
     let said = residue_free(lease, &instances, &residue, reading).map(|said| said.since(lease, now));
     let mut conditions = lease.status.conditions.clone();

@@ -36,7 +36,7 @@ fn firing() -> Node {
 }
 
 fn recorded(lease: &Lease, world: &World, s: i64) -> Instance {
-    record(lease, world, lease.status.instances.clone(), NOW + secs(s)).remove(0)
+    record(lease, world, lease.status.instances.clone(), reading(s)).remove(0)
 }
 
 #[test]
@@ -58,6 +58,27 @@ fn who_deleted_a_machine_is_known_although_its_node_went_first() {
     assert_eq!((receipt.enforced_by, receipt.overshoot_seconds), (Some(EnforcedBy::Agent), Some(2)));
     assert_eq!(gone.node_deleted_at.map(|at| at.0), Some(NOW + secs(603)));
     assert!(is_cleared(&lease, &world, NOW + secs(603)));
+}
+
+#[test]
+fn a_renewal_in_vain_does_not_hide_whose_deletion_it_was() {
+    // Renewed `s` seconds into the lease, from 300 to 420; gone at 301.
+    let renewed = |s: i64| {
+        let mut node = node_until("n1", 300);
+        node.labels.insert(label::LEASE.into(), "burst".into());
+        node.sighting = Some(Sighting::of(beat("n1", 280, 300).write(), None, reading(280).up, true));
+        node.take_deadline(Some((NOW + secs(420)).to_string()), Some("hcloud://n1".into()), reading(s).up);
+        let lease = rented_one(&absent_at(301));
+        let world = world([lease.clone()], [node]);
+        let receipt = recorded(&lease, &world, 302).receipt.unwrap();
+        (receipt.enforced_by, receipt.deadline.map(|at| at.0), receipt.overshoot_seconds)
+    };
+    assert_eq!(
+        renewed(300),
+        (Some(EnforcedBy::Agent), Some(NOW + secs(300)), Some(1)),
+        "by a new controller"
+    );
+    assert_eq!(renewed(290), (Some(EnforcedBy::External), Some(NOW + secs(420)), Some(-119)), "in time");
 }
 
 #[test]
