@@ -76,11 +76,11 @@ fn concluded(
     let told = last.and_then(|last| last.deadline).or(written);
     receipt(&Ended {
         deadline: [told, world.end(lease)].into_iter().flatten().min(),
-        accepted: kept.delete_accepted_at.as_ref().map(|at| Accepted {
-            at: at.0,
-            action: kept.action_id.as_deref(),
-            swept: kept.enforced_by == Some(crate::crd::EnforcedBy::Sweeper),
-        }),
+        accepted: kept
+            .delete_accepted_at
+            .as_ref()
+            .map(|at| Accepted { at: at.0, action: kept.action_id.as_deref() }),
+        shielded_until: instance.labelled_until.as_ref().map(|until| until.0),
         absent_at: absent_at.0,
         beat: last.and_then(|last| last.beat.as_ref()),
     })
