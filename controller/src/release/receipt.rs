@@ -80,15 +80,15 @@ fn conclude(ended: &Ended<'_>) -> (Option<EnforcedBy>, String) {
             format!("inferred: gone {early} before its end, by nothing of curfew{or}"),
         );
     }
-    let swept = shielded_until.filter(|until| absent_at.duration_since(*until) >= SWEPT_AFTER).is_some();
+    let swept = shielded_until.is_some_and(|until| absent_at.duration_since(until) >= SWEPT_AFTER);
     let Some(beat) = beat else {
-        return match swept {
-            true => (
+        if swept {
+            return (
                 Some(EnforcedBy::Sweeper),
                 "inferred: no heartbeat was ever read, and sweepers could act".into(),
-            ),
-            false => (None, "not known: it was gone after its end, and no heartbeat was ever read".into()),
-        };
+            );
+        }
+        return (None, "not known: it was gone after its end, and no heartbeat was ever read".into());
     };
     if acts.is_none() {
         let why = "inferred: its agent only observed, and no deletion of ours was accepted";
@@ -107,12 +107,13 @@ fn conclude(ended: &Ended<'_>) -> (Option<EnforcedBy>, String) {
         duration::format(SignedDuration::from_secs(silent.as_secs()))
     );
     let backstop = beat.backstop.and_then(|backstop| backstop.at);
-    match backstop.is_some_and(|ran| at.duration_since(ran) < BACKSTOP_ALIVE) {
-        _ if !swept => (Some(EnforcedBy::Backstop), format!("inferred: {why}")),
-        true => (None, format!("not known: {why}; by then a sweeper could act beside the backstop")),
-        false => {
-            (Some(EnforcedBy::Sweeper), format!("inferred: {why}, its backstop too, and sweepers could act"))
-        }
+    let both_silent = !backstop.is_some_and(|ran| at.duration_since(ran) < BACKSTOP_ALIVE);
+    if !swept {
+        (Some(EnforcedBy::Backstop), format!("inferred: {why}"))
+    } else if both_silent {
+        (Some(EnforcedBy::Sweeper), format!("inferred: {why}, its backstop too, and sweepers could act"))
+    } else {
+        (None, format!("not known: {why}; by then a sweeper could act beside the backstop"))
     }
 }
 
