@@ -107,7 +107,7 @@ fn conclude(ended: &Ended<'_>) -> (Option<EnforcedBy>, String) {
         duration::format(SignedDuration::from_secs(silent.as_secs()))
     );
     let backstop = beat.backstop.and_then(|backstop| backstop.at);
-    let both_silent = !backstop.is_some_and(|ran| at.duration_since(ran) < BACKSTOP_ALIVE);
+    let both_silent = backstop.is_none_or(|ran| at.duration_since(ran) >= BACKSTOP_ALIVE);
     if !swept {
         (Some(EnforcedBy::Backstop), format!("inferred: {why}"))
     } else if both_silent {
