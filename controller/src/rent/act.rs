@@ -177,17 +177,17 @@ fn report(job: &Job, heard: &Heard) {
         Heard::Server { server, .. } => info!(lease, machine, server = %server.id, "server adopted"),
         Heard::Deleted(Outcome::Accepted, _) => info!(lease, machine, "deletion accepted"),
         Heard::Gone | Heard::Deleted(Outcome::Gone, _) => {
-            info!(lease, machine, "the provider has no such server")
+            info!(lease, machine, "the provider has no such server");
         }
         Heard::Failed(error) | Heard::Unanswered(error) => {
-            warn!(lease, machine, step, error, "provider call failed")
+            warn!(lease, machine, step, error, "provider call failed");
         }
         Heard::NotCreated(error) => warn!(lease, machine, %error, "server not created"),
         Heard::NameTaken(_) => {
-            warn!(lease, machine, "the server of that name is not ours; it is left alone")
+            warn!(lease, machine, "the server of that name is not ours; it is left alone");
         }
         Heard::Deleted(outcome, _) => {
-            warn!(lease, machine, error = %outcome, "not deleted; it will be tried again")
+            warn!(lease, machine, error = %outcome, "not deleted; it will be tried again");
         }
         Heard::Nothing(_) | Heard::Progress(_) | Heard::Read(_) => {}
     }

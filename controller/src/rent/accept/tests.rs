@@ -69,7 +69,7 @@ fn ready() -> Provider {
 fn verdict_on(want: &Value, change: impl FnOnce(&mut World)) -> Result<Selection, Refusal> {
     let lease = lease("burst", "1h", |object| {
         object["spec"] = json!({
-            "duration": want.get("duration").unwrap_or(&json!("1h")),
+            "duration": want.get("duration").cloned().unwrap_or_else(|| json!("1h")),
             "rent": { "providerRef": { "name": "hetzner" }, "region": "fsn1", "replicas": 2 },
         });
         for (key, value) in want.as_object().into_iter().flatten().filter(|(key, _)| *key != "duration") {

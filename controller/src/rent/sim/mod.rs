@@ -90,20 +90,24 @@ impl Sim {
             Event::Publish { who, heard } => {
                 let before = self.store.lease.status.instances.clone();
                 self.controllers[who].publish(&mut self.store, reading(self.second), heard);
-                before.iter().for_each(|before| self.may_give_up(before));
+                for before in &before {
+                    self.may_give_up(before);
+                }
             }
             Event::Call { who, which, fault } => self.call(who, which, fault),
             Event::Crash(who) => {
-                self.controllers[who] = self.store.controller().with_nodes_of(&self.controllers[who])
+                self.controllers[who] = self.store.controller().with_nodes_of(&self.controllers[who]);
             }
             Event::Ready(which) => self.ready(which),
             Event::Lost(which) => {
                 // One that no status names yet cannot be told from one that never was: another may come in its place.
                 let id = self.cloud.nth(which).filter(|id| self.store.names(*id));
-                id.into_iter().for_each(|id| self.cloud.vanish(id));
+                if let Some(id) = id {
+                    self.cloud.vanish(id);
+                }
             }
             Event::Duration(minutes) => {
-                self.store.edit(|spec| spec["duration"] = format!("{minutes}m").into())
+                self.store.edit(|spec| spec["duration"] = format!("{minutes}m").into());
             }
             Event::Replicas(replicas) => self.store.lower(replicas),
             Event::Delete => self.store.delete(self.now()),
@@ -228,7 +232,9 @@ proptest! {
         events in prop::collection::vec(event(), 0..160)
     ) {
         let mut sim = Sim::new();
-        events.iter().for_each(|event| sim.happen(event));
+        for event in &events {
+            sim.happen(event);
+        }
         sim.settle();
     }
 }
