@@ -65,8 +65,15 @@ pub(crate) async fn drive<J, F>(
         tokio::select! {
             () = time::sleep(wake) => {}
             _ = bell.changed() => time::sleep(GATHER).await,
-            Some(done) = tasks.join_next() => if let Ok((key, done)) = done {
-                tries.end(&key, done, shared.clock.read().up);
+            // All that ended are taken at once: a pass for each would take longer than the jobs, where there are many.
+            Some(first) = tasks.join_next() => {
+                let mut ended = Some(first);
+                while let Some(done) = ended {
+                    if let Ok((key, done)) = done {
+                        tries.end(&key, done, shared.clock.read().up);
+                    }
+                    ended = tasks.try_join_next();
+                }
             },
         }
     }

@@ -6,8 +6,9 @@ use curfew_provider::ServerId;
 use jiff::Timestamp;
 
 use super::{
+    census::Census,
     plan::{Course, Next, Step, next, removal},
-    slot::Slot,
+    slot::{Slot, strays},
 };
 use crate::{
     clock::Reading,
@@ -78,13 +79,16 @@ pub(super) fn plan(world: &World, reading: Reading, which: impl Fn(Step) -> bool
 pub(super) fn due(world: &World, reading: Reading) -> Vec<Due<'_>> {
     let mut due = Vec::new();
     let Some(now) = reading.now.filter(|_| world.listed()) else { return due };
+    let census = Census::of(world);
     for lease in world.leases.values().filter(|lease| lease.rents() && lease.status.released_at.is_none()) {
-        let Some(course) = Course::of(lease, world, now) else { continue };
-        for slot in world.slots(lease) {
+        let concern = census.concern(lease, world);
+        let slots = concern.slots(lease);
+        let Some(course) = Course::of(lease, world, &slots, now) else { continue };
+        for slot in &slots {
             let (machine, confirm) = (Machine::Slot(slot.number), !slot.is_releasing());
-            due.push(Due { lease, machine, next: next(&slot, course, now, reading), confirm });
+            due.push(Due { lease, machine, next: next(slot, course, now, reading), confirm });
         }
-        for id in world.strays(lease, now).into_keys() {
+        for id in strays(lease, &concern, &slots, Some(course.end), now).into_keys() {
             let known = lease.strays.get(&id).cloned().unwrap_or_default();
             let next = removal(id, &known, reading);
             due.push(Due { lease, machine: Machine::Stray(id), next, confirm: true });
@@ -100,12 +104,12 @@ fn account<'a>(lease: &Lease, world: &'a World) -> Option<&'a Arc<Account>> {
 
 impl Course {
     /// What the lease asks at `now`, once it is accepted.
-    pub(super) fn of(lease: &Lease, world: &World, now: Timestamp) -> Option<Self> {
+    fn of(lease: &Lease, world: &World, slots: &[Slot<'_>], now: Timestamp) -> Option<Self> {
         let (end, expiry) = (world.end(lease)?, whole(world.expiry(lease)?).0);
         let told = lease.status.expires_at.as_ref().is_some_and(|told| told.0 <= expiry);
         let later =
             |slot: &Slot<'_>| slot.node.and_then(|node| node.deadline(now)).is_some_and(|at| at > expiry);
-        let shortened = told && !world.slots(lease).iter().any(later);
+        let shortened = told && !slots.iter().any(later);
         Some(Self { end, expiry, shortened, finalized: lease.finalized() })
     }
 }

@@ -10,6 +10,7 @@
 
 mod accept;
 mod act;
+mod census;
 mod jobs;
 mod learnt;
 mod name;

@@ -10,11 +10,15 @@ use curfew_contract::label;
 use curfew_provider::{Server, ServerId, ServerStatus};
 use jiff::{SignedDuration, Timestamp};
 
-use super::{learnt::Learnt, reason::Reason};
+use super::{
+    census::{Census, Concern},
+    learnt::Learnt,
+    reason::Reason,
+};
 use crate::{
     clock::Reading,
     crd::Instance,
-    observe::{Lease, Listed, Node, World},
+    observe::{Lease, Node, World},
 };
 
 /// One machine of a lease.
@@ -35,46 +39,33 @@ pub(crate) struct Slot<'a> {
     pub(crate) unread: bool,
 }
 
-impl World {
-    /// The provider's list of servers, as far as it concerns the lease.
-    pub(crate) fn listed_for(&self, lease: &Lease) -> Option<&Listed> {
-        self.providers.get(lease.provider()?)?.servers.as_ref()
-    }
-
-    /// The machines of a lease, by slot: those in its status.
-    pub(crate) fn slots<'a>(&'a self, lease: &'a Lease) -> Vec<Slot<'a>> {
-        let listed = self.listed_for(lease);
-        let says = |node: &&Node| node.labels.get(label::LEASE) == Some(&lease.name);
-        let nodes: Vec<_> = self.nodes.values().filter(says).collect();
-        lease.status.instances.iter().map(|kept| Slot::of(kept, lease, listed, &nodes)).collect()
-    }
-
-    /// Servers that say they are this lease's, and that no slot of it owns: as listed, or as this controller created them
-    /// itself while another one filled the slot.
-    pub(crate) fn strays<'a>(&'a self, lease: &'a Lease, now: Timestamp) -> BTreeMap<ServerId, &'a Server> {
-        let slots = self.slots(lease);
-        let replicas =
-            lease.terms.as_ref().and_then(|terms| terms.rent()).map_or(u32::MAX, |rent| rent.replicas);
-        let ended = lease.deleting.is_some() || self.end(lease).is_some_and(|end| end <= now);
-        let gone = |server: &Server| lease.strays.get(&server.id).is_some_and(|known| known.absent.is_some());
-        let owned = |server: &Server| {
-            let Some(number) = slot_of(server) else { return false };
-            match slots.iter().find(|slot| slot.number == number) {
-                Some(slot) => slot.id().map_or_else(|| slot.absent().is_none(), |id| id == server.id),
-                // An attempt that a restored status has forgotten: it is made again, and the server adopted.
-                None => number < replicas && !ended,
-            }
-        };
-        let listed = self.listed_for(lease).into_iter().flat_map(|listed| listed.servers.values());
-        let known = lease.learnt.values().filter_map(|learnt| learnt.server.as_ref());
-        let all =
-            listed.chain(known).filter(|server| is_of(server, lease) && !owned(server) && !gone(server));
-        all.map(|server| (server.id, server)).collect()
-    }
+/// Servers that say they are this lease's, and that no slot of it owns: as listed, or as this controller created them itself
+/// while another one filled the slot.
+pub(super) fn strays<'a>(
+    lease: &'a Lease,
+    concern: &Concern<'a>,
+    slots: &[Slot<'a>],
+    end: Option<Timestamp>,
+    now: Timestamp,
+) -> BTreeMap<ServerId, &'a Server> {
+    let replicas = lease.terms.as_ref().and_then(|terms| terms.rent()).map_or(u32::MAX, |rent| rent.replicas);
+    let ended = lease.deleting.is_some() || end.is_some_and(|end| end <= now);
+    let gone = |server: &Server| lease.strays.get(&server.id).is_some_and(|known| known.absent.is_some());
+    let owned = |server: &Server| {
+        let Some(number) = slot_of(server) else { return false };
+        match slots.iter().find(|slot| slot.number == number) {
+            Some(slot) => slot.id().map_or_else(|| slot.absent().is_none(), |id| id == server.id),
+            // An attempt that a restored status has forgotten: it is made again, and the server adopted.
+            None => number < replicas && !ended,
+        }
+    };
+    let known = lease.learnt.values().filter_map(|learnt| learnt.server.as_ref());
+    let all = concern.servers.iter().copied().chain(known.filter(|server| is_of(server, lease)));
+    all.filter(|server| !owned(server) && !gone(server)).map(|server| (server.id, server)).collect()
 }
 
 impl<'a> Slot<'a> {
-    fn of(kept: &'a Instance, lease: &'a Lease, listed: Option<&'a Listed>, nodes: &[&'a Node]) -> Self {
+    pub(super) fn of(kept: &'a Instance, lease: &'a Lease, concern: &Concern<'a>) -> Self {
         let learnt = lease.learnt.get(&kept.slot).unwrap_or_else(|| &NOTHING);
         let mut slot = Self {
             number: kept.slot,
@@ -86,16 +77,14 @@ impl<'a> Slot<'a> {
             node: None,
             unread: false,
         };
-        if let Some(list) = listed {
+        if let Some(list) = concern.list {
             slot.listed = match slot.id() {
                 Some(id) => list.servers.get(&id),
-                None => list
-                    .servers
-                    .values()
-                    .find(|server| is_of(server, lease) && slot_of(server) == Some(kept.slot)),
+                None => concern.servers.iter().find(|server| slot_of(server) == Some(kept.slot)).copied(),
             };
             slot.missed = slot.id().is_some() && slot.listed.is_none() && list.at > learnt.seen;
         }
+        let nodes = &concern.nodes;
         slot.unread = nodes.iter().any(|node| node.full.is_none());
         let provider_id = slot.provider_id();
         slot.node =
@@ -193,7 +182,10 @@ impl<'a> Slot<'a> {
 
 /// Whether nothing of a lease's machines is left at the provider, as far as is known, and nothing can come any more.
 pub(crate) fn is_over(lease: &Lease, world: &World, now: Timestamp) -> bool {
-    world.slots(lease).iter().all(|slot| slot.absent().is_some()) && world.strays(lease, now).is_empty()
+    let concern = Census::of(world).concern(lease, world);
+    let slots = concern.slots(lease);
+    let gone = slots.iter().all(|slot| slot.absent().is_some());
+    gone && strays(lease, &concern, &slots, world.end(lease), now).is_empty()
 }
 
 /// Of `slots`, those that are too many for `replicas`: first those that were never created, then the newest.
