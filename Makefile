@@ -38,5 +38,5 @@ bench-agent: static ## the agent's figures
 clients: ## real clients against the sandbox: kubectl, the Python libraries
 	tests/clients/run
 
-verdicts: ## what a real API server refuses ($$KUBECONFIG: a cluster of its own), against what the sandbox is held to
+verdicts: ## what a real API server refuses (KUBECONFIG: a cluster of its own), against what the sandbox is held to
 	tests/verdicts/real.py
