@@ -24,7 +24,7 @@ pub(crate) const PROMISES: &[Promise] = promises![
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 /// A server of this cluster whose deadline passed so many seconds ago, with these labels besides.
-fn rent(world: &World, name: &str, ended: i64, labels: &[(&str, &str)]) -> Result<u64> {
+fn rent(world: &World, name: &str, ended: i64, labels: &[(&str, &str)]) -> u64 {
     let now = world.cluster().now();
     let deadline = (now - SignedDuration::from_secs(ended)).as_second().to_string();
     let cluster = world.cluster().uid();
@@ -33,7 +33,7 @@ fn rent(world: &World, name: &str, ended: i64, labels: &[(&str, &str)]) -> Resul
     let mut spec = ServerSpec::new(name, &own);
     spec.labels.extend(labels.iter().map(|(key, value)| ((*key).into(), (*value).into())));
     let created: Timestamp = now - SignedDuration::from_hours(24);
-    Ok(world.cloud.add_server(ServerSpec { created: Some(created), ..spec }))
+    world.cloud.add_server(ServerSpec { created: Some(created), ..spec })
 }
 
 /// A lease that lives, and its UID.
@@ -61,15 +61,14 @@ async fn a_server_that_outlived_its_lease_is_swept_and_no_other() -> Kept {
     let uid = lives(&world, "burst").await?;
     let of = |uid: &'static str| [(label::LEASE, "burst"), (label::LEASE_UID, uid)];
     let gone = "11111111-1111-4111-8111-111111111111";
-    let orphan = rent(&world, "orphan", 400, &of(gone))?;
-    let unreadable =
-        rent(&world, "unreadable", 0, &[&of(gone)[..], &[(label::EXPIRES_AT, "soon")]].concat())?;
+    let orphan = rent(&world, "orphan", 400, &of(gone));
+    let unreadable = rent(&world, "unreadable", 0, &[&of(gone)[..], &[(label::EXPIRES_AT, "soon")]].concat());
     let spared = [
-        rent(&world, "lives", 7_200, &[(label::LEASE, "burst"), (label::LEASE_UID, &uid)])?,
-        rent(&world, "due-later", 200, &of(gone))?,
-        rent(&world, "theirs", 7_200, &[&of(gone)[..], &[(label::CLUSTER, "another")]].concat())?,
-        rent(&world, "autoscaled", 7_200, &[&of(gone)[..], &[(label::HETZNER_AUTOSCALER, "pool")]].concat())?,
-        rent(&world, "unmanaged", 7_200, &[&of(gone)[..], &[(label::MANAGED_BY, "terraform")]].concat())?,
+        rent(&world, "lives", 7_200, &[(label::LEASE, "burst"), (label::LEASE_UID, &uid)]),
+        rent(&world, "due-later", 200, &of(gone)),
+        rent(&world, "theirs", 7_200, &[&of(gone)[..], &[(label::CLUSTER, "another")]].concat()),
+        rent(&world, "autoscaled", 7_200, &[&of(gone)[..], &[(label::HETZNER_AUTOSCALER, "pool")]].concat()),
+        rent(&world, "unmanaged", 7_200, &[&of(gone)[..], &[(label::MANAGED_BY, "terraform")]].concat()),
     ];
     world.rents().await?;
     for id in [orphan, unreadable] {
@@ -84,7 +83,7 @@ async fn a_server_that_outlived_its_lease_is_swept_and_no_other() -> Kept {
 async fn a_cluster_without_any_lease_is_not_believed_at_once() -> Kept {
     let mut world = World::empty(TESTBED).await?;
     let (lease, uid) = ("burst", "11111111-1111-4111-8111-111111111111");
-    let orphan = rent(&world, "orphan", 7_200, &[(label::LEASE, lease), (label::LEASE_UID, uid)])?;
+    let orphan = rent(&world, "orphan", 7_200, &[(label::LEASE, lease), (label::LEASE_UID, uid)]);
     world.rents().await?;
     let said = says(&world, "False", "LeasesVanished").await?;
     assert!(said["message"].as_str().is_some_and(|it| it.contains("no known lease")), "{said:#}");
@@ -115,9 +114,9 @@ async fn a_server_that_cannot_be_swept_is_said_and_holds_up_no_other() -> Kept {
     let mut world = World::empty(TESTBED).await?;
     lives(&world, "another").await?;
     let of = [(label::LEASE, "burst"), (label::LEASE_UID, "11111111-1111-4111-8111-111111111111")];
-    let locked = rent(&world, "locked", 7_200, &of)?;
+    let locked = rent(&world, "locked", 7_200, &of);
     world.cloud.set_locked(locked, true);
-    let protected = rent(&world, "protected", 400, &of)?;
+    let protected = rent(&world, "protected", 400, &of);
     world.cloud.set_protected(protected, true);
     let credentials = world.rents().await?;
     world.cloud.wait_gone(protected, secs(60)).await.ok_or("it was held up")?;
@@ -133,7 +132,7 @@ async fn a_server_that_cannot_be_swept_is_said_and_holds_up_no_other() -> Kept {
 async fn a_node_goes_with_its_lease_and_its_machine_and_not_before() -> Kept {
     let mut world = World::empty(TESTBED).await?;
     lives(&world, "lives").await?;
-    let running = rent(&world, "running", -3_600, &[(label::LEASE, "gone")])?;
+    let running = rent(&world, "running", -3_600, &[(label::LEASE, "gone")]);
     for (name, lease, server) in
         [("orphan", "gone", 42), ("machine-runs", "gone", running), ("lease-lives", "lives", 43)]
     {
