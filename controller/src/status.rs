@@ -110,7 +110,7 @@ pub(crate) fn of(
 /// Whether every machine of an ended lease is gone, or was told to stay.
 pub(crate) fn let_go(lease: &Lease, world: &World, now: Timestamp) -> bool {
     if lease.rents() {
-        return is_over(lease, world) && is_cleared(lease, world, now);
+        return is_over(lease, world, now) && is_cleared(lease, world, now);
     }
     world.listed()
         && world.nodes.values().all(|node| {

@@ -4,9 +4,8 @@
 //! when none names it any more, or after two minutes, the Node is deleted. Without that proof of absence nothing here
 //! touches a Node: a Node out of service whose machine still runs would let two machines write to one volume.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
-use curfew_contract::label;
 use jiff::{SignedDuration, Timestamp};
 use tracing::{info, warn};
 
@@ -14,7 +13,7 @@ use crate::{
     apply::{Cluster, Failure},
     clock::Reading,
     crd::Instance,
-    observe::{Node, World},
+    observe::{Lease, Node, World},
     pass::{Plan, drive},
     shared::Shared,
 };
@@ -66,13 +65,13 @@ pub(crate) fn attachments<'a>(world: &'a World, node: &str) -> Option<Vec<&'a st
     world.attachments_listed.then(|| on.collect())
 }
 
-/// Every Node whose machine a lease rented, by lease and slot.
-pub(crate) fn rented(world: &World) -> BTreeMap<(&str, u32), &Node> {
-    let rented = world.nodes.values().filter_map(|node| {
-        let lease = world.leases.get(node.labels.get(label::LEASE)?)?;
-        Some(((lease.name.as_str(), lease.instance(node)?.slot), node))
-    });
-    rented.collect()
+/// The Node of this machine: it bears the lease's label, and the provider's identifiers are the same.
+pub(crate) fn node<'a>(world: &'a World, lease: &Lease, instance: &Instance) -> Option<&'a Node> {
+    let is_its = |node: &&Node| lease.instance(node).is_some_and(|of| of.slot == instance.slot);
+    match &instance.node_name {
+        Some(name) => world.nodes.get(name).filter(is_its),
+        None => instance.provider_id.as_ref().and_then(|_| world.nodes.values().find(is_its)),
+    }
 }
 
 /// What is left of the machine of `instance`, if its server is proven absent.
@@ -121,10 +120,9 @@ pub(crate) async fn run(shared: Arc<Shared>, cluster: Cluster) {
 fn plan(world: &World, reading: Reading) -> Plan<Job> {
     let mut plan = Plan::empty();
     let Some(now) = reading.now.filter(|_| world.listed()) else { return plan };
-    let nodes = rented(world);
     for lease in world.leases.values() {
         for instance in &lease.status.instances {
-            let node = nodes.get(&(lease.name.as_str(), instance.slot)).copied();
+            let node = node(world, lease, instance);
             let Some(remnant) = remnant(world, instance, node) else { continue };
             let step = decide(remnant, now);
             match (step, node.and_then(|node| Some((node, node.provider_id()?)))) {

@@ -18,7 +18,9 @@ pub(crate) struct Ended<'a> {
     pub(crate) deadline: Option<Timestamp>,
     /// Our own deletion, if the provider accepted one.
     pub(crate) accepted: Option<Accepted<'a>>,
-    /// When the provider first said that it does not.
+    /// Until when its label kept the sweepers away.
+    pub(crate) shielded_until: Option<Timestamp>,
+    /// When the provider first said that there is no such server.
     pub(crate) absent_at: Timestamp,
     /// The last heartbeat of its agent.
     pub(crate) beat: Option<&'a Heartbeat>,
@@ -30,8 +32,6 @@ pub(crate) struct Accepted<'a> {
     pub(crate) at: Timestamp,
     /// The provider's number of it.
     pub(crate) action: Option<&'a str>,
-    /// Asked for by the sweeper.
-    pub(crate) swept: bool,
 }
 
 /// The receipt.
@@ -51,14 +51,10 @@ pub(crate) fn receipt(ended: &Ended<'_>) -> Receipt {
 
 /// In this order: what is known, what the machine itself announced, what the times allow.
 fn conclude(ended: &Ended<'_>) -> (Option<EnforcedBy>, String) {
-    let Ended { deadline, accepted, absent_at, beat } = *ended;
-    if let Some(Accepted { swept, .. }) = accepted {
-        let (by, whose) = if swept {
-            (EnforcedBy::Sweeper, "the sweeper's own deletion")
-        } else {
-            (EnforcedBy::Controller, "the controller's own deletion")
-        };
-        return (Some(by), format!("{whose} was accepted, then the provider had no such server"));
+    let Ended { deadline, accepted, shielded_until, absent_at, beat } = *ended;
+    if accepted.is_some() {
+        let why = "the controller's own deletion was accepted, then the provider had no such server";
+        return (Some(EnforcedBy::Controller), why.into());
     }
     let acts = beat.filter(|beat| !beat.notes.contains(&Note::ObserveOnly));
     if let Some(at) = acts.filter(|beat| beat.phase == Phase::Firing).and_then(|beat| beat.at) {
@@ -84,8 +80,15 @@ fn conclude(ended: &Ended<'_>) -> (Option<EnforcedBy>, String) {
             format!("inferred: gone {early} before its end, by nothing of curfew{or}"),
         );
     }
+    let swept = shielded_until.is_some_and(|until| absent_at.duration_since(until) >= SWEPT_AFTER);
     let Some(beat) = beat else {
-        return (None, "not known: it was gone after its end, and no heartbeat of it was ever read".into());
+        if swept {
+            return (
+                Some(EnforcedBy::Sweeper),
+                "inferred: no heartbeat was ever read, and sweepers could act".into(),
+            );
+        }
+        return (None, "not known: it was gone after its end, and no heartbeat was ever read".into());
     };
     if acts.is_none() {
         let why = "inferred: its agent only observed, and no deletion of ours was accepted";
@@ -99,14 +102,19 @@ fn conclude(ended: &Ended<'_>) -> (Option<EnforcedBy>, String) {
         let why = format!("inferred: its agent was heard at {}, and its end came at {}", text(at), text(due));
         return (Some(EnforcedBy::Agent), why);
     }
-    let silent = duration::format(SignedDuration::from_secs(silent.as_secs()));
-    if absent_at.duration_since(due) > SWEPT_AFTER {
-        let why = "not known: its agent had been silent for {silent} when its end came, and nobody looked for so long \
-                   that it may have been the backstop or the sweeper outside the cluster";
-        return (None, why.replace("{silent}", &silent));
+    let why = format!(
+        "its agent had been silent for {} when its end came",
+        duration::format(SignedDuration::from_secs(silent.as_secs()))
+    );
+    let backstop = beat.backstop.and_then(|backstop| backstop.at);
+    let both_silent = backstop.is_none_or(|ran| at.duration_since(ran) >= BACKSTOP_ALIVE);
+    if !swept {
+        (Some(EnforcedBy::Backstop), format!("inferred: {why}"))
+    } else if both_silent {
+        (Some(EnforcedBy::Sweeper), format!("inferred: {why}, its backstop too, and sweepers could act"))
+    } else {
+        (None, format!("not known: {why}; by then a sweeper could act beside the backstop"))
     }
-    let why = format!("inferred: its agent had been silent for {silent} when its end came");
-    (Some(EnforcedBy::Backstop), why)
 }
 
 fn text(at: Timestamp) -> String {
@@ -115,8 +123,10 @@ fn text(at: Timestamp) -> String {
 
 /// A `Date` has whole seconds, and a machine may fire within one of its end.
 const TOLERANCE: SignedDuration = SignedDuration::from_secs(2);
-/// What sweepers leave to whoever is nearer.
+/// What sweepers leave to whoever is nearer, counted from the label.
 const SWEPT_AFTER: SignedDuration = SignedDuration::from_mins(5);
+/// It runs each minute.
+const BACKSTOP_ALIVE: SignedDuration = SignedDuration::from_mins(3);
 
 #[cfg(test)]
 mod tests;

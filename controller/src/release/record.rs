@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::{
     absent,
-    cleanup::{Step, attachments, decide, remnant, rented},
+    cleanup::{Step, attachments, decide, node, remnant},
     receipt::{Accepted, Ended, receipt},
 };
 use crate::{
@@ -24,9 +24,8 @@ pub(crate) fn record(
 ) -> Vec<Instance> {
     let is_gone = |instance: &Instance| absent(instance).is_some();
     let Some(now) = reading.now.filter(|_| instances.iter().any(is_gone)) else { return instances };
-    let nodes = rented(world);
     let recorded = instances.into_iter().map(|instance| {
-        let node = nodes.get(&(lease.name.as_str(), instance.slot)).copied();
+        let node = node(world, lease, &instance);
         let Some(remnant) = remnant(world, &instance, node) else { return instance };
         let over = matches!(decide(remnant, now), Step::Delete | Step::Done);
         let deleted_now = node.is_none() && instance.node_name.is_some() && world.listed();
@@ -42,9 +41,8 @@ pub(crate) fn record(
 
 /// Whether every machine of the lease is gone, as persisted, and nothing of it is left to be cleared away.
 pub(crate) fn is_cleared(lease: &Lease, world: &World, now: Timestamp) -> bool {
-    let nodes = rented(world);
     lease.status.instances.iter().all(|instance| {
-        let node = nodes.get(&(lease.name.as_str(), instance.slot)).copied();
+        let node = node(world, lease, instance);
         remnant(world, instance, node).is_some_and(|remnant| decide(remnant, now) == Step::Done)
     })
 }
@@ -78,11 +76,11 @@ fn concluded(
     let told = last.and_then(|last| last.deadline).or(written);
     receipt(&Ended {
         deadline: [told, world.end(lease)].into_iter().flatten().min(),
-        accepted: kept.delete_accepted_at.as_ref().map(|at| Accepted {
-            at: at.0,
-            action: kept.action_id.as_deref(),
-            swept: kept.enforced_by == Some(crate::crd::EnforcedBy::Sweeper),
-        }),
+        accepted: kept
+            .delete_accepted_at
+            .as_ref()
+            .map(|at| Accepted { at: at.0, action: kept.action_id.as_deref() }),
+        shielded_until: instance.labelled_until.as_ref().map(|until| until.0),
         absent_at: absent_at.0,
         beat: last.and_then(|last| last.beat.as_ref()),
     })

@@ -13,7 +13,7 @@ use super::{
     jobs::{Job, Machine, plan},
     learnt::{Heard, Learnt},
     name, order,
-    plan::Step,
+    plan::{Search, Step},
     slot::{is_of, slot_of},
 };
 use crate::{
@@ -85,7 +85,7 @@ async fn call(shared: &Shared, cluster: &Cluster, job: &Job) -> Result<Option<He
     let heard = match job.step {
         Step::Create => return order::place(shared, cluster, job).await,
         Step::Adopt(id) => return Ok(shared.with(|world, _| adopt(world, job, id))),
-        Step::Find { last } => find(job, last).await,
+        Step::Find(search) => find(job, search).await,
         Step::Poll(id, Some(action)) => match account.progress(action).await {
             Err(error) if error.is_gone() => read(job, id, Urgency::Work).await,
             progress => progress.map(Heard::Progress),
@@ -135,9 +135,9 @@ fn adopt(world: &World, job: &Job, id: ServerId) -> Option<Heard> {
 }
 
 /// By the lease's labels, since a person may have renamed it; then by name, since a person may have taken the labels off.
-async fn find(job: &Job, last: bool) -> Result<Heard, CallError> {
-    let Machine::Slot(slot) = job.machine else { return Ok(Heard::Nothing { last }) };
-    let urgency = if last { Urgency::Deletion } else { Urgency::Work };
+async fn find(job: &Job, search: Search) -> Result<Heard, CallError> {
+    let Machine::Slot(slot) = job.machine else { return Ok(Heard::Nothing(search)) };
+    let urgency = if search == Search::Lost { Urgency::Work } else { Urgency::Deletion };
     let lease = Lease { name: job.lease.clone(), uid: job.uid.clone(), ..Lease::default() };
     let ours = |server: &&_| is_of(server, &lease) && slot_of(server) == Some(slot);
     let account = &job.account;
@@ -151,8 +151,8 @@ async fn find(job: &Job, last: bool) -> Result<Heard, CallError> {
             let provider_id = account.driver().provider_id(server.id);
             Heard::Server { server: Box::new(server), provider_id, action: None }
         }
-        Some(_) => Heard::NameTaken { last },
-        None => Heard::Nothing { last },
+        Some(_) => Heard::NameTaken(search),
+        None => Heard::Nothing(search),
     })
 }
 
@@ -183,13 +183,13 @@ fn report(job: &Job, heard: &Heard) {
             warn!(lease, machine, step, error, "provider call failed")
         }
         Heard::NotCreated(error) => warn!(lease, machine, %error, "server not created"),
-        Heard::NameTaken { .. } => {
+        Heard::NameTaken(_) => {
             warn!(lease, machine, "the server of that name is not ours; it is left alone")
         }
         Heard::Deleted(outcome, _) => {
             warn!(lease, machine, error = %outcome, "not deleted; it will be tried again")
         }
-        Heard::Nothing { .. } | Heard::Progress(_) | Heard::Read(_) => {}
+        Heard::Nothing(_) | Heard::Progress(_) | Heard::Read(_) => {}
     }
 }
 

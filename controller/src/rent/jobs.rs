@@ -84,10 +84,10 @@ pub(super) fn due(world: &World, reading: Reading) -> Vec<Due<'_>> {
             let (machine, confirm) = (Machine::Slot(slot.number), !slot.is_releasing());
             due.push(Due { lease, machine, next: next(&slot, course, now, reading), confirm });
         }
-        for stray in world.strays(lease) {
-            let known = lease.strays.get(&stray.id).cloned().unwrap_or_default();
-            let next = removal(stray.id, &known, reading);
-            due.push(Due { lease, machine: Machine::Stray(stray.id), next, confirm: true });
+        for id in world.strays(lease, now).into_keys() {
+            let known = lease.strays.get(&id).cloned().unwrap_or_default();
+            let next = removal(id, &known, reading);
+            due.push(Due { lease, machine: Machine::Stray(id), next, confirm: true });
         }
     }
     due

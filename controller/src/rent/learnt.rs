@@ -6,7 +6,7 @@
 use curfew_provider::{ActionId, NotCreated, Outcome, Progress, Server, ServerStatus};
 use jiff::{SignedDuration, Timestamp};
 
-use super::reason::Reason;
+use super::{plan::Search, reason::Reason};
 use crate::clock::{Reading, Uptime};
 
 /// What was learnt of one slot.
@@ -18,6 +18,8 @@ pub(crate) struct Learnt {
     pub(crate) sent: u32,
     /// When a search was begun, since the last create call, that found nothing.
     pub(crate) searched: Option<Uptime>,
+    /// When the first search ended that was begun after the giving back was persisted, and found nothing.
+    pub(crate) closed: Option<Uptime>,
     /// The server as last read, and its name for Nodes.
     pub(crate) server: Option<Server>,
     pub(crate) provider_id: Option<String>,
@@ -65,10 +67,10 @@ pub(crate) enum Heard {
     NotCreated(NotCreated),
     /// A call that may have created one was not answered.
     Unanswered(String),
-    /// A search found none. `last`: nothing can come of the attempt any more.
-    Nothing { last: bool },
+    /// A search found none.
+    Nothing(Search),
     /// Somebody else's server has the name.
-    NameTaken { last: bool },
+    NameTaken(Search),
     /// The creation fares so.
     Progress(Progress),
     /// The server is so, by now.
@@ -96,10 +98,10 @@ impl Learnt {
                 self.failed = self.failed.or_else(|| Reason::of(&not));
             }
             Heard::Unanswered(error) => self.sent(&error, reading),
-            Heard::Nothing { last } => self.nothing(last, began, reading),
-            Heard::NameTaken { last } => {
+            Heard::Nothing(search) => self.nothing(search, began, reading),
+            Heard::NameTaken(search) => {
                 self.fail(Reason::NameTaken, "another's server has this name; it is left alone".into());
-                self.nothing(last, began, reading);
+                self.nothing(search, began, reading);
             }
             Heard::Progress(Progress::Running) => self.polled(began, reading),
             Heard::Progress(Progress::Done) => self.launched = true,
@@ -133,10 +135,12 @@ impl Learnt {
         self.again = reading.up.after(doubling(SEARCH, self.sent - 1, SEARCH_MOST));
     }
 
-    fn nothing(&mut self, last: bool, began: Uptime, reading: Reading) {
+    fn nothing(&mut self, search: Search, began: Uptime, reading: Reading) {
         self.searched = Some(began);
-        if last {
-            self.removal.gone(reading);
+        match search {
+            Search::Lost => {}
+            Search::Closing => self.closed = self.closed.or(Some(reading.up)),
+            Search::Last => self.removal.gone(reading),
         }
     }
 

@@ -23,13 +23,17 @@ use crate::{
 /// Orders it. `None`: it is not wanted any more, as the API server has it.
 pub(super) async fn place(shared: &Shared, cluster: &Cluster, job: &Job) -> Result<Option<Heard>, String> {
     let Machine::Slot(slot) = job.machine else { return Ok(None) };
+    let known =
+        shared.with(|world, _| world.leases.get(&job.lease).filter(|lease| lease.uid == job.uid).cloned());
+    let Some(known) = known else { return Ok(None) };
+    let config = shared.with(|world, _| Parts::of(&known, world))?.config;
+    let user_data = user_data::read(cluster, &config, &known).await?;
+    // Last, so that no call is sent long after it was last looked whether it is wanted.
     let fresh = cluster.lease(&job.lease).await.map_err(|failure| failure.line())?;
     let Some(lease) = fresh.filter(|lease| lease.uid == job.uid && is_wanted(lease, slot)) else {
         return Ok(None);
     };
     let parts = shared.with(|world, _| Parts::of(&lease, world))?;
-    let user_data = user_data::read(cluster, &parts.config, &lease).await?;
-    // Time has passed: what was read is still in force only before the lease's end.
     if shared.clock.read().now.is_none_or(|now| now >= parts.end) {
         return Ok(None);
     }

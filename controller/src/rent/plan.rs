@@ -7,7 +7,7 @@
 use curfew_provider::{ActionId, ServerId};
 use jiff::{SignedDuration, Timestamp};
 
-use super::{learnt::Removal, slot::Slot};
+use super::{learnt::Removal, reason::Reason, slot::Slot};
 use crate::clock::{Reading, Uptime};
 
 /// What a lease asks of its machines.
@@ -30,8 +30,8 @@ pub(crate) enum Step {
     Create,
     /// Takes on this server of ours, which the provider lists.
     Adopt(ServerId),
-    /// Looks for a server of ours. `last`: nothing can come of the attempt any more.
-    Find { last: bool },
+    /// Looks for a server of ours.
+    Find(Search),
     /// Asks how its creation fares.
     Poll(ServerId, Option<ActionId>),
     /// Looks whether it is still there.
@@ -42,6 +42,17 @@ pub(crate) enum Step {
     Delete(ServerId),
     /// Looks whether the deletion had its effect.
     Confirm(ServerId),
+}
+
+/// For what a server of ours is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Search {
+    /// The answer to a create call may have been lost.
+    Lost,
+    /// It is persisted that the machine is given back: nobody sends a create call any more.
+    Closing,
+    /// The last call that was sent has had its effect by now, if it had any.
+    Last,
 }
 
 /// What is next for a slot.
@@ -60,7 +71,7 @@ impl Step {
         match self {
             Self::Create => "create",
             Self::Adopt(_) => "adopt",
-            Self::Find { .. } => "find",
+            Self::Find(_) => "find",
             Self::Poll(..) => "poll",
             Self::Look(_) => "look",
             Self::Label(..) => "label",
@@ -82,7 +93,7 @@ pub(crate) fn next(slot: &Slot<'_>, course: Course, now: Timestamp, reading: Rea
     }
     let step = match (slot.id(), slot.listed) {
         (None, Some(server)) => Some((Step::Adopt(server.id), Uptime::default())),
-        (None, None) if course.end <= now || slot.is_releasing() => search(slot, course, now),
+        (None, None) if course.end <= now || slot.is_releasing() => search(slot),
         (None, None) => obtain(slot, course, reading),
         (Some(id), _) if course.end <= now || slot.is_releasing() => {
             Some(give_back(id, &slot.learnt.removal))
@@ -121,15 +132,20 @@ fn obtain(slot: &Slot<'_>, course: Course, reading: Reading) -> Option<(Step, Up
     }
     let others_turn = attempted.checked_add(OTHERS_TURN).ok().and_then(|at| reading.uptime_at(at));
     Some((
-        Step::Find { last: false },
+        Step::Find(Search::Lost),
         learnt.again.max(others_turn.filter(|_| !learnt.ours).unwrap_or_default()),
     ))
 }
 
-/// Makes sure that there is none.
-fn search(slot: &Slot<'_>, course: Course, now: Timestamp) -> Option<(Step, Uptime)> {
-    let last = slot.settled(course.end).is_none_or(|at| at <= now);
-    (last || slot.learnt.searched.is_none()).then_some((Step::Find { last }, slot.learnt.again))
+/// Makes sure that there is none. Not concluded before the giving back is persisted: a lease whose end has passed may still
+/// be extended by somebody whom this controller has not seen.
+fn search(slot: &Slot<'_>) -> Option<(Step, Uptime)> {
+    let learnt = slot.learnt;
+    match learnt.closed {
+        Some(at) => Some((Step::Find(Search::Last), learnt.again.max(at.after(SETTLED)))),
+        None if slot.is_releasing() => Some((Step::Find(Search::Closing), learnt.again)),
+        None => learnt.searched.is_none().then_some((Step::Find(Search::Lost), learnt.again)),
+    }
 }
 
 fn keep(slot: &Slot<'_>, id: ServerId, course: Course) -> Option<(Step, Uptime)> {
@@ -143,7 +159,7 @@ fn keep(slot: &Slot<'_>, id: ServerId, course: Course) -> Option<(Step, Uptime)>
     if slot.left {
         return Some((Step::Look(id), slot.learnt.seen.after(LOOK)));
     }
-    (!slot.launched() && slot.learnt.failed.is_none())
+    (!slot.launched() && slot.learnt.failed != Some(Reason::CreationFailed))
         .then_some((Step::Poll(id, slot.learnt.action), slot.learnt.again))
 }
 
@@ -154,6 +170,9 @@ const fn give_back(id: ServerId, removal: &Removal) -> (Step, Uptime) {
     }
 }
 
+/// Longer than from a controller's last look at the lease to the end of its create call, and than a provider takes to list
+/// what it has accepted.
+const SETTLED: SignedDuration = SignedDuration::from_secs(30);
 /// A machine whose Node is gone may have lost its Node only.
 const LOOK: SignedDuration = SignedDuration::from_mins(1);
 /// A controller that finds the attempt of another lets it call first.

@@ -1,7 +1,10 @@
 //! One machine of a lease, as all that is known of it says together: the status, what calls told since, the provider's
 //! list, its Node. Pure.
 
-use std::{collections::BTreeSet, sync::LazyLock};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::LazyLock,
+};
 
 use curfew_contract::label;
 use curfew_provider::{Server, ServerId, ServerStatus};
@@ -46,23 +49,27 @@ impl World {
         lease.status.instances.iter().map(|kept| Slot::of(kept, lease, listed, &nodes)).collect()
     }
 
-    /// Servers that say they are this lease's, and that no slot of it owns.
-    pub(crate) fn strays<'a>(&'a self, lease: &'a Lease) -> Vec<&'a Server> {
+    /// Servers that say they are this lease's, and that no slot of it owns: as listed, or as this controller created them
+    /// itself while another one filled the slot.
+    pub(crate) fn strays<'a>(&'a self, lease: &'a Lease, now: Timestamp) -> BTreeMap<ServerId, &'a Server> {
         let slots = self.slots(lease);
         let replicas =
             lease.terms.as_ref().and_then(|terms| terms.rent()).map_or(u32::MAX, |rent| rent.replicas);
-        let listed = self.listed_for(lease).into_iter().flat_map(|listed| listed.servers.values());
+        let ended = lease.deleting.is_some() || self.end(lease).is_some_and(|end| end <= now);
         let gone = |server: &Server| lease.strays.get(&server.id).is_some_and(|known| known.absent.is_some());
-        let ours = listed.filter(|server| is_of(server, lease) && !gone(server));
-        ours.filter(|server| match slot_of(server) {
-            None => true,
-            Some(number) => match slots.iter().find(|slot| slot.number == number) {
-                Some(slot) => slot.id().map_or_else(|| slot.absent().is_some(), |id| id != server.id),
+        let owned = |server: &Server| {
+            let Some(number) = slot_of(server) else { return false };
+            match slots.iter().find(|slot| slot.number == number) {
+                Some(slot) => slot.id().map_or_else(|| slot.absent().is_none(), |id| id == server.id),
                 // An attempt that a restored status has forgotten: it is made again, and the server adopted.
-                None => number >= replicas,
-            },
-        })
-        .collect()
+                None => number < replicas && !ended,
+            }
+        };
+        let listed = self.listed_for(lease).into_iter().flat_map(|listed| listed.servers.values());
+        let known = lease.learnt.values().filter_map(|learnt| learnt.server.as_ref());
+        let all =
+            listed.chain(known).filter(|server| is_of(server, lease) && !owned(server) && !gone(server));
+        all.map(|server| (server.id, server)).collect()
     }
 }
 
@@ -177,19 +184,16 @@ impl<'a> Slot<'a> {
             };
             seen.then_some(reason)
         };
-        self.learnt.failed.or_else(gone).or_else(late)
-    }
-
-    /// From when on a search that finds nothing proves that nothing will come of the attempt. Nobody sends a create
-    /// call after the launch deadline, nor after the lease's end.
-    pub(crate) fn settled(&self, end: Timestamp) -> Option<Timestamp> {
-        self.attempted()?.checked_add(LAUNCH).ok()?.min(end).checked_add(SETTLED).ok()
+        // That none was to be had is no fault of one that another controller got.
+        let failed =
+            self.learnt.failed.filter(|reason| self.id().is_none() || *reason == Reason::CreationFailed);
+        failed.or_else(gone).or_else(late)
     }
 }
 
 /// Whether nothing of a lease's machines is left at the provider, as far as is known, and nothing can come any more.
-pub(crate) fn is_over(lease: &Lease, world: &World) -> bool {
-    world.slots(lease).iter().all(|slot| slot.absent().is_some()) && world.strays(lease).is_empty()
+pub(crate) fn is_over(lease: &Lease, world: &World, now: Timestamp) -> bool {
+    world.slots(lease).iter().all(|slot| slot.absent().is_some()) && world.strays(lease, now).is_empty()
 }
 
 /// Of `slots`, those that are too many for `replicas`: first those that were never created, then the newest.
@@ -222,5 +226,3 @@ static NOTHING: LazyLock<Learnt> = LazyLock::new(Learnt::default);
 pub(crate) const LAUNCH: SignedDuration = SignedDuration::from_mins(5);
 /// From the creation to a Ready Node.
 pub(crate) const REGISTRATION: SignedDuration = SignedDuration::from_mins(15);
-/// Longer than a call may take, and than a provider takes to list what it has accepted.
-const SETTLED: SignedDuration = SignedDuration::from_secs(30);

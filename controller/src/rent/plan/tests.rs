@@ -124,9 +124,9 @@ fn nothing_is_ordered_before_its_attempt_and_the_finalizer_are_persisted() {
 fn an_attempt_of_another_controller_is_looked_for_before_it_is_made_again() {
     let mut world = learning(renting(1, json!([attempt(0, 0)])), |_| {});
     assert!(matches!(first(&world, 1), Next::Wake(_)), "the other has its turn");
-    assert_eq!(first(&world, 5), Next::Do(Step::Find { last: false }));
+    assert_eq!(first(&world, 5), Next::Do(Step::Find(Search::Lost)));
     let learnt = world.leases.get_mut("burst").unwrap().learnt.entry(0).or_default();
-    learnt.hear(Heard::Nothing { last: false }, reading(5).up, reading(6));
+    learnt.hear(Heard::Nothing(Search::Lost), reading(5).up, reading(6));
     assert_eq!(first(&world, 6), Next::Do(Step::Create));
 }
 
@@ -141,7 +141,7 @@ fn after_a_lost_answer_the_server_is_looked_for_and_each_time_later() {
     assert_eq!(pauses, [2, 4, 8, 16, 32, 60, 60]);
     let world = learning(renting(1, json!([attempt(0, 0)])), |known| *known = learnt);
     assert!(matches!(first(&world, 59), Next::Wake(_)));
-    assert_eq!(first(&world, 60), Next::Do(Step::Find { last: false }));
+    assert_eq!(first(&world, 60), Next::Do(Step::Find(Search::Lost)));
 }
 
 #[test]
@@ -195,19 +195,23 @@ fn a_server_that_nobody_lists_any_more_is_looked_at_before_it_is_called_gone() {
 }
 
 #[test]
-fn an_attempt_of_which_nothing_came_is_looked_for_once_more_when_nothing_can_come_any_more() {
+fn an_attempt_of_which_nothing_came_is_given_up_once_nothing_can_come_any_more() {
     let mut world = learning(renting(1, json!([attempt(0, 3590)])), |learnt| learnt.ours = true);
     assert_eq!(first(&world, 3599), Next::Do(Step::Create));
     let hear = |world: &mut World, heard, s| {
         let lease = world.leases.get_mut("burst").unwrap();
         lease.learnt.entry(0).or_default().hear(heard, reading(s).up, reading(s));
     };
-    assert_eq!(first(&world, 3600), Next::Do(Step::Find { last: false }), "never ordered after the end");
-    hear(&mut world, Heard::Nothing { last: false }, 3601);
-    assert_eq!(first(&world, 3629), Next::Rest);
-    assert_eq!(first(&world, 3630), Next::Do(Step::Find { last: true }));
-    hear(&mut world, Heard::Nothing { last: true }, 3630);
-    assert_eq!(first(&world, 3631), Next::Rest);
+    assert_eq!(first(&world, 3600), Next::Do(Step::Find(Search::Lost)), "never ordered after the end");
+    hear(&mut world, Heard::Nothing(Search::Lost), 3601);
+    assert_eq!(first(&world, 7000), Next::Rest, "the lease may have been extended meanwhile");
+    world.leases.get_mut("burst").unwrap().status.instances[0].releasing = Some("LeaseEnded".into());
+    assert_eq!(first(&world, 7000), Next::Do(Step::Find(Search::Closing)));
+    hear(&mut world, Heard::Nothing(Search::Closing), 7001);
+    assert_eq!(first(&world, 7001), Next::Wake(reading(7031).up), "a call may still be on its way");
+    assert_eq!(first(&world, 7031), Next::Do(Step::Find(Search::Last)));
+    hear(&mut world, Heard::Nothing(Search::Last), 7031);
+    assert_eq!(first(&world, 7032), Next::Rest);
 }
 
 #[test]
@@ -260,7 +264,7 @@ fn a_controller_that_was_away_finds_out_before_it_calls_a_machine_late() {
     let mut world = learning(renting(2, json!([attempt(0, 0), machine(1, 0)])), |_| {});
     assert_eq!(reasons(&world, 2000), [None, None], "neither was looked for since");
     world.providers.insert("hetzner".into(), provider("hetzner"));
-    assert_eq!(steps(&world, 2000)[0].1, Next::Do(Step::Find { last: false }), "nothing is ordered so late");
+    assert_eq!(steps(&world, 2000)[0].1, Next::Do(Step::Find(Search::Lost)), "nothing is ordered so late");
     let mut unread = node(1, None);
     unread.full = None;
     world.nodes.insert("n1".into(), unread);

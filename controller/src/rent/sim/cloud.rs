@@ -14,7 +14,7 @@ use crate::{
         jobs::Machine,
         learnt::Heard,
         name,
-        plan::Step,
+        plan::{Search, Step},
         slot::{is_of, slot_of},
     },
 };
@@ -115,9 +115,9 @@ impl Cloud {
         match (step, machine) {
             (Step::Create, Machine::Slot(slot)) => self.create(store, slot, fault, now),
             (Step::Adopt(id), _) => by.listed(id).map_or_else(failed, found),
-            (Step::Find { last }, Machine::Slot(slot)) => match fault {
+            (Step::Find(search), Machine::Slot(slot)) => match fault {
                 Fault::Refused | Fault::Lost => failed(),
-                _ => self.find(store, slot, last),
+                _ => self.find(store, slot, search),
             },
             _ if matches!(fault, Fault::Refused | Fault::Late) => failed(),
             (Step::Delete(id), _) => self.delete(id, fault),
@@ -136,7 +136,7 @@ impl Cloud {
                 None => Heard::Gone,
             },
             (Step::Poll(id, None) | Step::Look(id) | Step::Confirm(id), _) => self.read(id),
-            (Step::Create | Step::Find { .. }, Machine::Stray(_)) => {
+            (Step::Create | Step::Find(_), Machine::Stray(_)) => {
                 unreachable!("nothing is ordered for a stray")
             }
         }
@@ -163,10 +163,10 @@ impl Cloud {
         }
     }
 
-    fn find(&self, store: &Store, slot: u32, last: bool) -> Heard {
+    fn find(&self, store: &Store, slot: u32, search: Search) -> Heard {
         let ours = |server: &&Server| is_of(server, &store.lease) && slot_of(server) == Some(slot);
         let all = self.servers.values().map(|(server, _)| server);
-        all.clone().find(ours).map_or(Heard::Nothing { last }, |server| found(server.clone()))
+        all.clone().find(ours).map_or(Heard::Nothing(search), |server| found(server.clone()))
     }
 
     fn read(&self, id: ServerId) -> Heard {

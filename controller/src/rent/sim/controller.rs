@@ -91,6 +91,12 @@ impl Store {
         self.lease.status.instances.iter().find(|instance| instance.slot == slot)
     }
 
+    /// Whether the status names this server.
+    pub(super) fn names(&self, id: ServerId) -> bool {
+        let name = format!("hcloud://{id}");
+        self.lease.status.instances.iter().any(|instance| instance.provider_id.as_ref() == Some(&name))
+    }
+
     /// When its machines are to be deleted.
     pub(super) fn end(&self) -> Option<Timestamp> {
         self.controller().world.end(&self.lease)

@@ -19,6 +19,7 @@ use self::{
 use super::{Reason, jobs::Machine, plan::Step};
 use crate::{
     clock::Reading,
+    crd::Instance,
     fixture::{NOW, reading, secs},
 };
 
@@ -87,7 +88,9 @@ impl Sim {
             Event::Watch(who) => self.controllers[who].watch(&self.store),
             Event::List(who) => self.controllers[who].list(&self.cloud, reading(self.second)),
             Event::Publish { who, heard } => {
+                let before = self.store.lease.status.instances.clone();
                 self.controllers[who].publish(&mut self.store, reading(self.second), heard);
+                before.iter().for_each(|before| self.may_give_up(before));
             }
             Event::Call { who, which, fault } => self.call(who, which, fault),
             Event::Crash(who) => {
@@ -95,7 +98,8 @@ impl Sim {
             }
             Event::Ready(which) => self.ready(which),
             Event::Lost(which) => {
-                let id = self.cloud.nth(which);
+                // One that no status names yet cannot be told from one that never was: another may come in its place.
+                let id = self.cloud.nth(which).filter(|id| self.store.names(*id));
                 id.into_iter().for_each(|id| self.cloud.vanish(id));
             }
             Event::Duration(minutes) => {
@@ -113,11 +117,11 @@ impl Sim {
         let Some((machine, step, confirm)) = due.get(which % due.len().max(1)).copied() else { return };
         match step {
             Step::Create if !self.store.wants(machine, self.now()) => return,
-            Step::Delete(id) => {
+            Step::Delete(_) => {
                 if confirm && !self.controllers[who].confirms(&self.store) {
                     return;
                 }
-                self.may_delete(machine, id);
+                self.may_delete(machine);
             }
             _ => {}
         }
@@ -130,16 +134,21 @@ impl Sim {
     }
 
     /// Before the end only what is of no use, or what no slot owns, and only for a reason that is persisted.
-    fn may_delete(&self, machine: Machine, id: curfew_provider::ServerId) {
+    fn may_delete(&self, machine: Machine) {
         let Machine::Slot(slot) = machine else { return };
         if self.store.end().is_none_or(|end| end <= self.now()) {
             return;
         }
         let instance = self.store.instance(slot);
-        let reason =
-            instance.and_then(|instance| instance.releasing.as_deref()).expect("deleted for no reason");
-        let healthy = self.cloud.is_healthy(id) && self.cloud.ready.contains(&id);
-        assert!(!healthy || !Reason::is_loss(reason), "a healthy machine is deleted: {reason}");
+        assert!(instance.is_some_and(|instance| instance.releasing.is_some()), "deleted for no reason");
+    }
+
+    /// A machine that works is not given up.
+    fn may_give_up(&self, before: &Instance) {
+        let now = self.store.instance(before.slot).and_then(|instance| instance.releasing.as_deref());
+        let newly = now.filter(|reason| before.releasing.is_none() && Reason::is_loss(reason));
+        let works = self.cloud.ready.iter().any(|id| before.provider_id == Some(format!("hcloud://{id}")));
+        assert!(newly.is_none() || !works, "a healthy machine is given up: {newly:?}");
     }
 
     fn ready(&mut self, which: usize) {
