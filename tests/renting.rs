@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use curfew_contract::label;
 use curfew_sandbox::{
-    cloud::{Effect, Fault},
+    cloud::{Caller, Effect, Entry, Fault},
     stage::CONTROLLER,
 };
 use curfew_tests::{Kept, Promise, World, is_in_time, promises, secs};
@@ -186,6 +186,14 @@ async fn a_node_that_becomes_ready_is_shown_at_once_with_its_own_time() -> Kept 
     let took = world.cluster().now().duration_since(since);
     assert_eq!(instance["nodeReadyAt"].as_str().and_then(|at| at.parse().ok()), Some(since));
     assert_eq!(world.lease_object("burst")["status"]["readyAt"], instance["nodeReadyAt"]);
+    let about_it = |entry: &&Entry| {
+        let paths = ["/v1/actions", "/v1/servers/"];
+        let ours = matches!(&entry.caller, Caller::Known { holder, .. } if holder == CONTROLLER);
+        ours && (entry.method == "POST" || paths.iter().any(|path| entry.path.starts_with(path)))
+    };
+    let ledger = world.cloud.ledger();
+    let calls: Vec<_> = ledger.iter().filter(about_it).map(ToString::to_string).collect();
+    assert!(calls.len() <= 4, "{calls:#?}");
     // A timer would take up to 15 s; this leaves room for a slow machine, and for the second that was cut off.
     assert!(took.as_secs() < 6, "shown after {took:#}");
     world.delete_lease("burst")?;

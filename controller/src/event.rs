@@ -106,7 +106,8 @@ pub(crate) fn of_lease(lease: &Lease, new: &CapacityLeaseStatus) -> Vec<Notice> 
             (condition.status == "True", condition.reason.as_str(), condition.message.as_str());
         match condition.type_.as_str() {
             ACCEPTED if holds => say(false, "Accepted", why, note),
-            ACCEPTED => say(true, "NotAccepted", why, note),
+            // It waits, as every first lease of a ProviderConfig does.
+            ACCEPTED => say(why != "ProviderNotReady", "NotAccepted", why, note),
             DEADLINES_WRITTEN if why == WRITE_FAILED => say(true, "DeadlineWriteFailed", why, note),
             NODE_CONFLICT if holds => say(true, "NodeConflict", why, note),
             NODES_SKIPPED if holds => say(true, "ControlPlaneSkipped", why, note),

@@ -3,6 +3,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
+    event::{Notice, of_lease},
     fixture::{NOW, lease, secs, world},
     observe::{Full, Node},
     provider::fixture::provider,
@@ -85,4 +86,21 @@ fn a_lease_that_got_less_than_it_asked_for_is_degraded_and_one_that_wanted_less_
     let said = |reason: &str| degraded(&instances(json!([{"slot": 0}, {"slot": 1, "releasing": reason}])));
     assert_eq!((said("OutOfStock").holds, said("OutOfStock").reason.as_str()), (true, "OutOfStock"));
     assert!(!said("Surplus").holds && !said("LeaseEnded").holds);
+}
+
+#[test]
+fn people_are_told_of_each_machine_that_comes_and_of_each_that_is_lost() {
+    let mut lease = renting("1h", 1800);
+    lease.status.instances =
+        instances(json!([{"slot": 0}, {"slot": 1}, {"slot": 2, "providerID": "hcloud://3"}]));
+    let mut status = lease.status.clone();
+    status.instances = instances(json!([
+        {"slot": 0, "providerID": "hcloud://1"},
+        {"slot": 1, "releasing": "OutOfStock"},
+        {"slot": 2, "providerID": "hcloud://3", "releasing": "Surplus"},
+    ]));
+    let said = |old: &Lease| of_lease(old, &status).iter().map(Notice::reason).collect::<Vec<_>>();
+    assert_eq!(said(&lease), ["MachineRented", "MachineLost"]);
+    lease.status = status.clone();
+    assert!(said(&lease).is_empty(), "said once");
 }
