@@ -4,7 +4,8 @@
 //! args ─▶ show, scenario, up, bench ─▶ stage ─┬─▶ cloud      loopback Hetzner: ledger, faults
 //!                                             ├─▶ api        loopback Kubernetes (cluster), or a real one
 //!                                             ├─▶ controller a real process
-//!                                             └─▶ machine    a real agent process, and a PID 1 with its timer
+//!                                             └─▶ machine    a real agent process, and a PID 1 with its timer: rented by hand,
+//!                                                            or booted since a server was created (fleet)
 //! ```
 //!
 //! A [`stage::Stage`] is one of everything. What happened is read from outside only: from the cloud's ledger and from
