@@ -43,10 +43,11 @@ async fn a_controller_that_is_killed_again_and_again_rents_each_machine_once() -
 async fn two_controllers_rent_each_machine_once() -> Kept {
     let (world, _) = World::renting(TESTBED).await?;
     let _second = world.another_controller()?;
-    world.rent_for("burst", 60, 4, |_| {}).await?;
+    world.rent_for("burst", 3_600, 4, |_| {}).await?;
     world.ready("burst", 4).await?;
     assert_eq!(world.rented("burst").len(), 4, "{:#?}", world.rented("burst"));
-    world.released("burst").await?;
+    world.delete_lease("burst")?;
+    world.lease_vanishes("burst").await?;
     world.nothing_leaks()
 }
 
@@ -68,7 +69,7 @@ async fn a_create_call_that_hangs_delays_no_other_machine() -> Kept {
 async fn a_machine_whose_creation_fails_is_deleted_and_not_replaced() -> Kept {
     let (world, _) = World::renting(TESTBED).await?;
     world.cloud.inject(Fault::every(Effect::CreateFails).times(1));
-    world.rent_for("burst", 60, 2, |_| {}).await?;
+    world.rent_for("burst", 45, 2, |_| {}).await?;
     let degraded = world.lease_becomes("burst", "Degraded", |lease| condition(lease, "Degraded", "True"));
     assert_eq!(degraded.await?["reason"], "CreationFailed");
     world.ready("burst", 1).await?;
@@ -109,7 +110,7 @@ async fn lowered_replicas_give_back_the_newest_machines() -> Kept {
 
 async fn no_secret_and_no_image_is_needed_to_give_a_machine_back() -> Kept {
     let (world, _) = World::renting(TESTBED).await?;
-    world.rent_for("burst", 40, 1, |_| {}).await?;
+    world.rent_for("burst", 30, 1, |_| {}).await?;
     let machine = world.moved_in(1).await?.remove(0);
     world.ready("burst", 1).await?;
     machine.kill_all();
