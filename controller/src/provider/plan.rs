@@ -162,10 +162,11 @@ fn rhythm_of(look: Look, provider: &Provider) -> Rhythm {
             let listed = provider.servers.as_ref().map_or(0, |listed| listed.servers.len());
             let pages = 1 + i32::try_from(listed / PAGE).unwrap_or(i32::MAX);
             let fresh = SERVERS_FRESH.checked_mul(pages).unwrap_or(SERVERS_RAREST).min(SERVERS_RAREST);
-            Rhythm { fresh, amiss: AGAIN, again: SERVERS_AGAIN }
+            Rhythm { fresh, amiss: AMISS, again: AGAIN }
         }
+        // Without them nothing is rented, and a provider that is down is asked rarely by the breaker.
         Look::References | Look::Authority | Look::Catalogue => {
-            Rhythm { fresh: FRESH, amiss: AGAIN, again: AGAIN }
+            Rhythm { fresh: FRESH, amiss: AMISS, again: AGAIN }
         }
     }
 }
@@ -198,9 +199,9 @@ const SECRET_AGAIN: SignedDuration = SignedDuration::from_secs(5);
 const TOKEN_AGAIN: SignedDuration = SignedDuration::from_secs(20);
 const AFTER_DENIAL: SignedDuration = SignedDuration::from_secs(5);
 const FRESH: SignedDuration = SignedDuration::from_mins(10);
-const AGAIN: SignedDuration = SignedDuration::from_secs(60);
+const AMISS: SignedDuration = SignedDuration::from_secs(60);
+const AGAIN: SignedDuration = SignedDuration::from_secs(10);
 const SERVERS_FRESH: SignedDuration = SignedDuration::from_secs(60);
-const SERVERS_AGAIN: SignedDuration = SignedDuration::from_secs(10);
 const SERVERS_RAREST: SignedDuration = SignedDuration::from_mins(15);
 /// Servers on one page.
 const PAGE: usize = 50;

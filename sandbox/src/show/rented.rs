@@ -117,6 +117,6 @@ mod tests {
                 "   Cost: 0.0120 EUR for 1 machine hours begun.",
             ]
         );
-        assert!(receipts(&status).iter().all(|line| line.len() < 80));
+        assert!(receipts(&status).iter().all(|line| line.len() <= 80));
     }
 }

@@ -183,5 +183,5 @@ fn a_fault_shorter_than_a_pass_does_not_make_a_loop() {
     let world = with(change, vec![]);
     let plan = plan(&world, reading(0));
     assert_eq!(plan.wake, Some(reading(0).up.after(SignedDuration::from_secs(10))));
-    assert_eq!(secs(10), SERVERS_AGAIN);
+    assert_eq!(secs(10), AGAIN);
 }
