@@ -43,9 +43,9 @@ pub struct CapacityLeaseSpec {
     pub duration: String,
 
     /// How long before its end a rented lease begins to move pods away from its machines, all at once, 0 to 15 min.
-    /// Without it: 2 m. `0s`: nothing is moved. Never waited for: at the end the machines are deleted. Deleting the
-    /// lease brings its end forward to this long from then. Machines that are adopted move their own work, see
-    /// `watchdog.grace`.
+    /// Without it: 2 m, or half of `duration` where that is less. `0s`: nothing is moved. Never waited for: at the end
+    /// the machines are deleted. Deleting the lease brings its end forward to this long from then. Machines that are
+    /// adopted move their own work, see `watchdog.grace`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("format" = "duration"), regex(pattern = DURATION), length(max = 32))]
     #[x_kube(validation = Rule::new("self <= duration('15m')").message("teardownGrace must be from 0s to 15m"))]

@@ -74,7 +74,8 @@ impl Terms {
         let own = spec.watchdog.as_ref().map(|own| watchdog(own, otherwise));
         let watchdog = own.transpose().map_err(&mut note).ok().flatten();
         let grace = spec.teardown_grace.as_deref().map(|text| length("teardownGrace", text, TEARDOWN));
-        let teardown_grace = grace.transpose().map_err(&mut note).ok().flatten().unwrap_or(USUAL_TEARDOWN);
+        let usual = duration.map_or(USUAL_TEARDOWN, |length| USUAL_TEARDOWN.min(length / 2));
+        let teardown_grace = grace.transpose().map_err(&mut note).ok().flatten().unwrap_or(usual);
         let holding = holding(spec, &mut note);
         Self { duration, watchdog, teardown_grace, holding, problems }
     }

@@ -104,6 +104,14 @@ fn what_cannot_be_rented_holds_nothing_and_says_why() {
 }
 
 #[test]
+fn a_short_lease_that_names_no_teardown_grace_is_not_drained_from_its_first_second() {
+    for (duration, seconds) in [("30s", 15), ("4m", 120), ("8h", 120)] {
+        let terms = spec(&format!(r#"{{"duration":"{duration}","adopt":{{"nodeSelector":{{"a":"b"}}}}}}"#));
+        assert_eq!(terms.teardown_grace.as_secs(), seconds, "{duration}");
+    }
+}
+
+#[test]
 fn a_bad_teardown_grace_falls_back_to_the_usual_one() {
     for (grace, minutes, problems) in [("15m", 15, 0), ("0s", 0, 0), ("16m", 2, 1), ("soon", 2, 1)] {
         let terms = spec(&format!(
