@@ -157,18 +157,21 @@ fn next(checked: Option<&Checked>, generation: i64, rhythm: &Rhythm) -> Uptime {
 fn rhythm_of(look: Look, provider: &Provider) -> Rhythm {
     match look {
         Look::Servers => {
-            // A large project is listed less often, so that its list costs no more of the rate limit than a small
-            // one's: what matters of a machine is read by its id.
             let listed = provider.servers.as_ref().map_or(0, |listed| listed.servers.len());
-            let pages = 1 + i32::try_from(listed / PAGE).unwrap_or(i32::MAX);
-            let fresh = SERVERS_FRESH.checked_mul(pages).unwrap_or(SERVERS_RAREST).min(SERVERS_RAREST);
-            Rhythm { fresh, amiss: AMISS, again: AGAIN }
+            Rhythm { fresh: list_lasts(listed), amiss: AMISS, again: AGAIN }
         }
         // Without them nothing is rented, and a provider that is down is asked rarely by the breaker.
         Look::References | Look::Authority | Look::Catalogue => {
             Rhythm { fresh: FRESH, amiss: AMISS, again: AGAIN }
         }
     }
+}
+
+/// For how long a list of so many servers is fresh. A large project is listed less often, so that its list costs no more of
+/// the rate limit than a small one's: what matters of a machine is read by its id.
+pub(crate) fn list_lasts(servers: usize) -> SignedDuration {
+    let pages = i32::try_from(servers / PAGE).unwrap_or(i32::MAX).saturating_add(1);
+    SERVERS_FRESH.checked_mul(pages).unwrap_or(SERVERS_RAREST).min(SERVERS_RAREST)
 }
 
 /// Whether our finalizer must be set or taken off.
