@@ -47,6 +47,7 @@ pub(crate) async fn drive<J, F>(
     loop {
         bell.mark_unchanged();
         let (mut plan, up) = shared.with(|world, reading| (plan(world, reading), reading.up));
+        tries.put_in_turn(&mut plan.jobs);
         for (key, job) in plan.jobs.drain(..) {
             let next = tries.0.get(&key).copied().unwrap_or_default();
             if tasks.len() >= AT_ONCE || next.running {
@@ -91,6 +92,11 @@ struct Try {
 }
 
 impl Tries {
+    /// Those that fail have their turn last: where one provider hangs, machines of another must not wait for it.
+    fn put_in_turn<J>(&self, jobs: &mut [(String, J)]) {
+        jobs.sort_by_key(|(key, _)| self.0.get(key).map_or(0, |entry| entry.failed));
+    }
+
     fn begin(&mut self, key: &str) {
         self.0.entry(key.into()).or_default().running = true;
     }
@@ -130,6 +136,20 @@ mod tests {
             pauses.push(tries.0["a"].not_before.0.as_millis());
         }
         assert_eq!(pauses, [500, 1000, 2000, 4000, 8000, 8000, 8000]);
+    }
+
+    #[test]
+    fn jobs_that_fail_have_their_turn_after_all_others() {
+        let mut tries = Tries::default();
+        for (key, failures) in [("a", 3), ("b", 1)] {
+            for _ in 0..failures {
+                tries.begin(key);
+                tries.end(key, false, Uptime::default());
+            }
+        }
+        let mut jobs: Vec<_> = ["a", "b", "c", "d"].map(|key| (key.to_owned(), ())).into();
+        tries.put_in_turn(&mut jobs);
+        assert_eq!(jobs.iter().map(|(key, ())| key.as_str()).collect::<Vec<_>>(), ["c", "d", "b", "a"]);
     }
 
     #[tokio::test]

@@ -91,8 +91,8 @@ async fn prove(account: &Account, subject: &Subject) -> Result<Option<Listed>, F
         .list((label::CLUSTER, cluster), Urgency::Work)
         .await
         .map_err(|error| status::refused(&error))?;
-    if !subject.servers.is_empty() && !subject.servers.keys().any(|id| servers.contains_key(id)) {
-        return Err(status::another_project(subject.servers.len()));
+    if !subject.is_at_home(&servers) {
+        return Err(status::another_project(subject.servers.len().max(subject.rented.len())));
     }
     Ok(Some(Listed { servers, at }))
 }

@@ -20,6 +20,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use crate::{apply::Cluster, clock::Reading, event::Events, observe::World, pass::drive, shared::Shared};
 
+pub(crate) use plan::list_lasts;
 use plan::{Job, plan};
 pub(crate) use status::{CAN_DELETE, CATALOGUE, READY, SWEEP};
 

@@ -1,6 +1,9 @@
 //! What is due for each provider, and when the next thing is. Pure.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use curfew_provider::{Server, ServerId};
 use jiff::SignedDuration;
@@ -55,6 +58,16 @@ pub(super) struct Subject {
     pub(super) cluster: Option<String>,
     /// The servers listed last.
     pub(super) servers: BTreeMap<ServerId, Server>,
+    /// Those that leases rented since, or say that they have.
+    pub(super) rented: BTreeSet<ServerId>,
+}
+
+impl Subject {
+    /// Whether a list can be of the project that our servers are in: one of them is there, or we know of none.
+    pub(super) fn is_at_home(&self, listed: &BTreeMap<ServerId, Server>) -> bool {
+        let mut known = self.servers.keys().chain(&self.rented).peekable();
+        known.peek().is_none() || known.any(|id| listed.contains_key(id))
+    }
 }
 
 /// Between two looks: after one that found all well, one that found a fault, and one that found nothing out.
@@ -94,6 +107,7 @@ fn looks(provider: &Provider, world: &World, reading: Reading, plan: &mut Plan<J
             account: provider.account.clone(),
             cluster: world.cluster.clone(),
             servers,
+            rented: world.rented(provider),
         })
     };
     let mut due = |at: Uptime, what: &str, job: &dyn Fn() -> Job| {
@@ -157,18 +171,21 @@ fn next(checked: Option<&Checked>, generation: i64, rhythm: &Rhythm) -> Uptime {
 fn rhythm_of(look: Look, provider: &Provider) -> Rhythm {
     match look {
         Look::Servers => {
-            // A large project is listed less often, so that its list costs no more of the rate limit than a small
-            // one's: what matters of a machine is read by its id.
             let listed = provider.servers.as_ref().map_or(0, |listed| listed.servers.len());
-            let pages = 1 + i32::try_from(listed / PAGE).unwrap_or(i32::MAX);
-            let fresh = SERVERS_FRESH.checked_mul(pages).unwrap_or(SERVERS_RAREST).min(SERVERS_RAREST);
-            Rhythm { fresh, amiss: AMISS, again: AGAIN }
+            Rhythm { fresh: list_lasts(listed), amiss: AMISS, again: AGAIN }
         }
         // Without them nothing is rented, and a provider that is down is asked rarely by the breaker.
         Look::References | Look::Authority | Look::Catalogue => {
             Rhythm { fresh: FRESH, amiss: AMISS, again: AGAIN }
         }
     }
+}
+
+/// For how long a list of so many servers is fresh. A large project is listed less often, so that its list costs no more of
+/// the rate limit than a small one's: what matters of a machine is read by its id.
+pub(crate) fn list_lasts(servers: usize) -> SignedDuration {
+    let pages = i32::try_from(servers / PAGE).unwrap_or(i32::MAX).saturating_add(1);
+    SERVERS_FRESH.checked_mul(pages).unwrap_or(SERVERS_RAREST).min(SERVERS_RAREST)
 }
 
 /// Whether our finalizer must be set or taken off.
@@ -191,6 +208,12 @@ impl World {
             let meant = rent.map_or_else(|| lease.rents(), |rent| rent.provider == provider.name);
             meant && lease.status.released_at.is_none()
         })
+    }
+
+    /// The servers that leases rent from it, as far as is known.
+    fn rented(&self, provider: &Provider) -> BTreeSet<ServerId> {
+        let slots = self.tenants(provider).flat_map(|lease| self.slots(lease));
+        slots.filter(|slot| slot.absent().is_none()).filter_map(|slot| slot.id()).collect()
     }
 }
 

@@ -4,7 +4,7 @@
 //! that no later edit of a `ProviderConfig` and no new price changes what a lease rents.
 
 use curfew_contract::duration;
-use curfew_provider::{Catalogue, Offer, Size, Strategy, choose};
+use curfew_provider::{Capabilities, Catalogue, Offer, Size, Strategy, choose};
 
 use crate::{
     crd::{self, Rejected, Selection},
@@ -25,6 +25,10 @@ pub(crate) enum Refusal {
          without one no machine could end its own bill"
     )]
     NoNodeCredential(String),
+    #[error(
+        "the provider has no labels: nobody could tell the machines of ProviderConfig {0:?} from other servers"
+    )]
+    NoLabels(String),
     #[error(
         "spec.duration: {wanted} is longer than {longest}, the maxLifetime of ProviderConfig {provider:?}"
     )]
@@ -50,6 +54,7 @@ impl Refusal {
             Self::NoSuchProvider(_) => "NoSuchProvider",
             Self::ProviderNotReady(..) => "ProviderNotReady",
             Self::NoNodeCredential(_) => "NoNodeCredential",
+            Self::NoLabels(_) => "NoLabels",
             Self::BeyondMaxLifetime { .. } => "BeyondMaxLifetime",
             Self::NameTooLong => "NameTooLong",
             Self::NoSuchRegion(..) => "NoSuchRegion",
@@ -80,15 +85,24 @@ fn judge(lease: &Lease, rent: &RentTerms, world: &World) -> Result<Selection, Re
             "it is not held yet: whoever deleted it would take away the means to end a bill",
         ));
     }
-    if config.node_credential.is_none() && !account.capabilities().powering_off_stops_billing {
-        return Err(Refusal::NoNodeCredential(rent.provider.clone()));
-    }
+    can_end(account.capabilities(), config, &rent.provider)?;
     fits(lease, rent, config)?;
     let catalogue = provider.catalogue.as_ref().ok_or_else(|| not_ready("its catalogue is not known yet"))?;
     if world.cluster.is_none() {
         return Err(not_ready("the UID of the namespace kube-system is not known yet"));
     }
     select(catalogue, rent)
+}
+
+/// Whether what is rented can be found again, and can end its own bill.
+fn can_end(able: Capabilities, config: &Config, provider: &str) -> Result<(), Refusal> {
+    if !able.labels {
+        return Err(Refusal::NoLabels(provider.into()));
+    }
+    if config.node_credential.is_none() && !able.powering_off_stops_billing {
+        return Err(Refusal::NoNodeCredential(provider.into()));
+    }
+    Ok(())
 }
 
 /// Why a provider is not to be used, as its own condition says.

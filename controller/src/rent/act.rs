@@ -54,14 +54,7 @@ async fn carry_out(shared: &Shared, cluster: &Cluster, job: &Job) -> bool {
         Err(error) => Heard::Failed(error),
     };
     report(job, &heard);
-    let done = !matches!(
-        heard,
-        Heard::Failed(_)
-            | Heard::Deleted(
-                Outcome::Forbidden | Outcome::ReadOnly | Outcome::Retry { .. } | Outcome::WrongProject,
-                _
-            )
-    );
+    let done = is_done(&heard);
     shared.change(|world, reading| {
         let Some(lease) = world.leases.get_mut(&job.lease).filter(|lease| lease.uid == job.uid) else {
             return;
@@ -168,6 +161,23 @@ async fn delete(job: &Job, id: ServerId) -> Result<Heard, CallError> {
     Ok(Heard::Deleted(outcome, action))
 }
 
+/// What is not is asked again, later each time. Protection that does not go when it is lifted is one such: otherwise the
+/// rate limit would be spent on it within minutes.
+const fn is_done(heard: &Heard) -> bool {
+    !matches!(
+        heard,
+        Heard::Failed(_)
+            | Heard::Deleted(
+                Outcome::Forbidden
+                    | Outcome::Protected
+                    | Outcome::ReadOnly
+                    | Outcome::Retry { .. }
+                    | Outcome::WrongProject,
+                _
+            )
+    )
+}
+
 fn report(job: &Job, heard: &Heard) {
     let (lease, machine, step) = (&job.lease, format!("{:?}", job.machine), job.step.kind());
     match heard {
@@ -195,3 +205,15 @@ fn report(job: &Job, heard: &Heard) {
 
 /// Short: the end of a bill waits for it.
 const CONFIRM: Duration = Duration::from_secs(2);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deletion_that_protection_stops_again_and_again_is_tried_later_each_time() {
+        let done = |outcome| is_done(&Heard::Deleted(outcome, None));
+        assert!(!done(Outcome::Protected) && !done(Outcome::Forbidden));
+        assert!(done(Outcome::Accepted) && done(Outcome::Gone));
+    }
+}

@@ -51,9 +51,7 @@ impl Reason {
     pub(crate) fn is_loss(written: &str) -> bool {
         ![Self::Ended, Self::Deleted, Self::Surplus].iter().any(|wanted| wanted.as_str() == written)
     }
-}
 
-impl Reason {
     /// Why there never will be a machine, where the provider has judged the order.
     pub(crate) const fn of(not: &NotCreated) -> Option<Self> {
         match not {

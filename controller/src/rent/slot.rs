@@ -51,7 +51,12 @@ pub(super) fn strays<'a>(
     let replicas = lease.terms.as_ref().and_then(|terms| terms.rent()).map_or(u32::MAX, |rent| rent.replicas);
     let ended = lease.deleting.is_some() || end.is_some_and(|end| end <= now);
     let gone = |server: &Server| lease.strays.get(&server.id).is_some_and(|known| known.absent.is_some());
+    let ids: BTreeSet<_> = slots.iter().filter_map(Slot::id).collect();
     let owned = |server: &Server| {
+        // By its id, whatever its label says by now: a slip of a person's hand must not cost a machine that works.
+        if ids.contains(&server.id) {
+            return true;
+        }
         let Some(number) = slot_of(server) else { return false };
         match slots.iter().find(|slot| slot.number == number) {
             Some(slot) => slot.id().map_or_else(|| slot.absent().is_none(), |id| id == server.id),

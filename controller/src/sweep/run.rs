@@ -27,8 +27,9 @@ use crate::{
     clock::{Reading, Uptime},
     cloud::{Account, Urgency},
     event::{Events, Notice},
-    observe::{Provider, Swept, World},
+    observe::{Listed, Provider, Swept, World},
     pass::{Plan, drive},
+    provider::list_lasts,
     shared::Shared,
 };
 
@@ -119,15 +120,20 @@ async fn sweep(shared: &Shared, cluster: &Cluster, events: &Events, rounds: &Rou
     found.swept()
 }
 
-/// As the provider's own loop listed them, if that was just now: every call is a part of one budget for all.
+/// As the provider's own loop lists them, in its own time: every call is a part of one budget for all. What has come since
+/// its last list is not overdue yet, and each server is read again before it is deleted.
 async fn servers(round: &Round, up: Uptime) -> Result<BTreeMap<ServerId, Server>, String> {
     if let Some(listed) = &round.provider.servers
-        && up.since(listed.at) < STALE
+        && is_fresh(listed, up)
     {
         return Ok(listed.servers.clone());
     }
     let listed = round.account.list((label::CLUSTER, &round.cluster), Urgency::Work).await;
     listed.map_err(|error| error.line())
+}
+
+fn is_fresh(listed: &Listed, up: Uptime) -> bool {
+    up.since(listed.at) < list_lasts(listed.servers.len()) + LATE
 }
 
 async fn conclude(
@@ -183,10 +189,26 @@ fn say(shared: &Shared, provider: &Provider, swept: Swept) {
 }
 
 const EACH: SignedDuration = SignedDuration::from_mins(1);
-/// A list that is older is asked for anew.
-const STALE: SignedDuration = SignedDuration::from_secs(90);
+/// A list that is so much overdue is asked for here.
+const LATE: SignedDuration = SignedDuration::from_secs(30);
 const PATIENCE: Patience =
     Patience { overdue: SignedDuration::from_mins(5), unreadable: Some(SignedDuration::from_mins(15)) };
 /// Between the tries at one server. The next round comes soon enough.
 const PAUSES: [Duration; 4] =
     [Duration::from_millis(500), Duration::from_secs(1), Duration::from_secs(3), Duration::from_secs(5)];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sweep::fixture::server;
+
+    #[test]
+    fn a_large_projects_list_is_not_asked_for_each_minute() {
+        for (servers, secs, fresh) in [(1, 89, true), (1, 91, false), (1000, 900, true), (1000, 931, false)] {
+            let servers = (1..=servers).map(|n| (n.try_into().unwrap(), server(n, "a", 600))).collect();
+            let listed = Listed { servers, at: Uptime::default() };
+            let up = Uptime(SignedDuration::from_secs(secs));
+            assert_eq!(is_fresh(&listed, up), fresh, "{} servers after {secs} s", listed.servers.len());
+        }
+    }
+}

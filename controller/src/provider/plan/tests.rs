@@ -103,6 +103,27 @@ fn a_secret_that_is_missing_is_looked_for_sooner_than_a_token_that_is_refused_is
 }
 
 #[test]
+fn a_token_must_also_see_what_was_rented_since_the_last_list() {
+    let rented = |instance: serde_json::Value| {
+        let mut lease = renting("a", "hetzner");
+        lease.status.instances = serde_json::from_value(json!([instance])).unwrap();
+        let world = with(|provider| all_well(provider, 0), vec![lease]);
+        plan(&world, reading(30)).jobs.into_iter().find_map(|(_, job)| match job {
+            Job::Credential(subject) => Some(subject),
+            _ => None,
+        })
+    };
+    let at_home = |instance| rented(instance).unwrap().is_at_home(&BTreeMap::new());
+    assert!(!at_home(json!({ "slot": 0, "providerID": "hcloud://7" })), "of another project, perhaps");
+    assert!(at_home(json!({ "slot": 0 })), "there is nothing to be seen yet");
+    let gone = json!({ "absentAt": "2026-11-30T20:00:00Z" });
+    assert!(
+        at_home(json!({ "slot": 0, "providerID": "hcloud://7", "receipt": gone })),
+        "it is known to be gone"
+    );
+}
+
+#[test]
 fn a_large_project_is_listed_less_often() {
     let server = |n: u64| Server {
         id: n.try_into().unwrap(),

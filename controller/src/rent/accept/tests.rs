@@ -131,6 +131,16 @@ fn nothing_is_rented_that_could_not_end_its_own_bill() {
 }
 
 #[test]
+fn what_a_provider_can_do_decides_whether_it_is_rented_from() {
+    let without = Config { node_credential: None, ..ready().config.unwrap() };
+    let able = ready().account.unwrap().capabilities();
+    let verdict = |able| can_end(able, &without, "hetzner").map_err(|refusal| refusal.reason());
+    assert_eq!(verdict(able), Err("NoNodeCredential"));
+    assert_eq!(verdict(Capabilities { powering_off_stops_billing: true, ..able }), Ok(()));
+    assert_eq!(verdict(Capabilities { labels: false, ..able }), Err("NoLabels"));
+}
+
+#[test]
 fn nothing_is_rented_from_a_provider_that_is_not_known_to_be_ready() {
     let changes: [fn(&mut Provider); 6] = [
         |provider| provider.status.conditions[0].status = "False".into(),

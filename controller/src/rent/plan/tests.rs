@@ -260,6 +260,18 @@ fn a_server_that_no_slot_owns_is_deleted_and_another_leases_never() {
 }
 
 #[test]
+fn a_machine_whose_slot_label_a_person_edits_is_no_stray() {
+    for edited in [None, Some("7"), Some("1"), Some("?")] {
+        let mut known = server(0, 3600);
+        known.labels.remove(label::SLOT);
+        known.labels.extend(edited.map(|edited| (label::SLOT.to_owned(), edited.to_owned())));
+        let world = listing(renting(2, json!([machine(0, 0), machine(1, 0)])), &[known, server(1, 3600)], 0);
+        let rest = [0, 1].map(|slot| (Machine::Slot(slot), Next::Rest));
+        assert_eq!(steps(&world, 1), rest, "{edited:?}");
+    }
+}
+
+#[test]
 fn a_deletion_at_the_end_is_asked_for_again_first_unless_its_reason_is_persisted() {
     let confirms = |releasing: Option<&str>| {
         let mut machine = machine(0, 0);
