@@ -190,7 +190,7 @@ impl State {
 
     /// A new token: 64 alphanumeric characters, as the provider's are.
     pub(crate) fn issue(&mut self, project: Project, access: Access, holder: &str) -> String {
-        let secret = format!("{:x>64}", format!("sandbox{}", self.tokens.len()));
+        let secret = format!("{:x>64}", format!("sandbox{:016x}{}", self.salt, self.tokens.len()));
         let token = super::token::Token { project, access, holder: holder.into(), revoked: false };
         self.tokens.insert(secret.clone(), token);
         secret

@@ -31,6 +31,7 @@ mod token;
 #[cfg(test)]
 mod tests;
 
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -104,7 +105,10 @@ impl Cloud {
     /// Opens the ports. Must be called within a tokio runtime. Fails if the given port is taken.
     pub async fn start(options: Options) -> io::Result<Self> {
         let shared = Arc::new(Shared::default());
-        shared.with(|state, _| state.settings = options.settings);
+        shared.with(|state, _| {
+            state.settings = options.settings;
+            state.salt = RandomState::new().build_hasher().finish();
+        });
         let at = |port| (options.listen, port).into();
         let http = Door::open(at(options.port), None, Arc::clone(&shared)).await?;
         let metadata = Door::open(at(0), None, Arc::clone(&shared)).await?;

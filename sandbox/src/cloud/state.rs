@@ -86,6 +86,8 @@ pub(crate) struct Action {
 /// Everything there is.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
+    /// Of this cloud's tokens, so that no other cloud on this machine has the same.
+    pub(crate) salt: u64,
     pub(crate) settings: Settings,
     pub(crate) tokens: BTreeMap<String, Token>,
     pub(crate) buckets: BTreeMap<Project, Bucket>,
