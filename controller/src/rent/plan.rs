@@ -91,14 +91,15 @@ pub(crate) fn next(slot: &Slot<'_>, course: Course, now: Timestamp, reading: Rea
     if slot.absent().is_some() {
         return Next::Rest;
     }
+    let patient = |(step, from): (Step, Uptime)| (step, from.max(slot.learnt.patience));
     let step = match (slot.id(), slot.listed) {
         (None, Some(server)) => Some((Step::Adopt(server.id), Uptime::default())),
-        (None, None) if course.end <= now || slot.is_releasing() => search(slot),
-        (None, None) => obtain(slot, course, reading),
+        (None, None) if course.end <= now || slot.is_releasing() => search(slot).map(patient),
+        (None, None) => obtain(slot, course, reading).map(patient),
         (Some(id), _) if course.end <= now || slot.is_releasing() => {
             Some(give_back(id, &slot.learnt.removal))
         }
-        (Some(id), _) => keep(slot, id, course),
+        (Some(id), _) => keep(slot, id, course).map(patient),
     };
     Next::at(step, reading)
 }
