@@ -154,7 +154,11 @@ fn keep(slot: &Slot<'_>, id: ServerId, course: Course) -> Option<(Step, Uptime)>
         return Some((Step::Look(id), Uptime::default()));
     }
     let shielded = slot.labelled_until();
-    if shielded.is_none_or(|until| until < course.expiry || (until > course.expiry && course.shortened)) {
+    // Somebody has put it back: a sweeper outside would take the machine for one that nobody needs.
+    let put_back = slot.told.is_some_and(|told| told < course.expiry);
+    if put_back
+        || shielded.is_none_or(|until| until < course.expiry || (until > course.expiry && course.shortened))
+    {
         return Some((Step::Label(id, course.expiry), Uptime::default()));
     }
     if slot.left {
