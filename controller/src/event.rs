@@ -22,8 +22,8 @@ use crate::{
     provider::{CAN_DELETE, CATALOGUE, READY, SWEEP},
     rent::Reason,
     status::{
-        ACCEPTED, DEADLINES_WRITTEN, EXPIRY_CLAMPED, INSTANCES_READY, MACHINES_DISTINCT, NODE_CONFLICT,
-        NODES_SKIPPED, RESIDUE_FREE, WRITE_FAILED,
+        ACCEPTED, DEADLINES_WRITTEN, DEGRADED, EXPIRY_CLAMPED, INSTANCES_READY, MACHINES_DISTINCT,
+        NODE_CONFLICT, NODES_SKIPPED, PROVIDER_GONE, RESIDUE_FREE, WRITE_FAILED,
     },
 };
 
@@ -114,6 +114,7 @@ pub(crate) fn of_lease(lease: &Lease, new: &CapacityLeaseStatus) -> Vec<Notice> 
             MACHINES_DISTINCT if !holds => say(true, "MachinesNotDistinct", why, note),
             RESIDUE_FREE if !holds => say(true, "ResidueLeft", why, note),
             INSTANCES_READY if holds => say(false, "InstancesReady", why, note),
+            DEGRADED if why == PROVIDER_GONE => say(true, "CannotDelete", why, note),
             EXPIRY_CLAMPED if holds => say(true, "ExpiryClamped", why, note),
             curfew_contract::annotation::WATCHDOG_ARMED if holds => say(false, "Armed", why, note),
             curfew_contract::annotation::WATCHDOG_ARMED if why != "NoNodes" => {
