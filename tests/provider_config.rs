@@ -107,6 +107,11 @@ async fn a_machine_that_could_not_be_made_is_said_before_one_is_wanted() -> Kept
     let message = says(&world, "Ready", "False", "SecretMissing").await?;
     assert!(message.contains(&machine), "{message}");
     says(&world, "CanDelete", "True", "").await?;
+    // Its machines would never be known as anybody's.
+    world.api.add_secret(&machine, &[("user-data", "#cloud-config\n"), ("token", "t0ken")]).await?;
+    let message = says(&world, "Ready", "False", "UserDataUnfit").await?;
+    assert!(message.contains("--for-leases"), "{message}");
+    world.api.delete(SECRETS, NAMESPACE, &machine).await?;
     world.api.add_secret(&machine, &[("user-data", TEMPLATE), ("token", "t0ken")]).await?;
     says(&world, "Ready", "True", "").await?;
     Ok(())

@@ -22,8 +22,8 @@ use crate::{
     provider::{CAN_DELETE, CATALOGUE, READY, SWEEP},
     rent::Reason,
     status::{
-        ACCEPTED, DEADLINES_WRITTEN, EXPIRY_CLAMPED, INSTANCES_READY, MACHINES_DISTINCT, NODE_CONFLICT,
-        NODES_SKIPPED, RESIDUE_FREE, WRITE_FAILED,
+        ACCEPTED, DEADLINES_WRITTEN, DEGRADED, EXPIRY_CLAMPED, INSTANCES_READY, MACHINES_DISTINCT,
+        NODE_CONFLICT, NODES_SKIPPED, PROVIDER_GONE, RESIDUE_FREE, WRITE_FAILED,
     },
 };
 
@@ -39,9 +39,10 @@ pub(crate) struct Notice {
 }
 
 impl Notice {
-    /// A deletion has taken its deadlines back.
+    /// A deleted lease has let go of its machines.
     pub(crate) fn released(lease: &Lease) -> Self {
-        let note = "the lease is over; its machines were told to stay".into();
+        let fate = if lease.rents() { "were given back" } else { "were told to stay" };
+        let note = format!("the lease is over; its machines {fate}");
         Self::on_lease(&lease.name, &lease.uid, false, "Released", "Release", note)
     }
 
@@ -114,6 +115,7 @@ pub(crate) fn of_lease(lease: &Lease, new: &CapacityLeaseStatus) -> Vec<Notice> 
             MACHINES_DISTINCT if !holds => say(true, "MachinesNotDistinct", why, note),
             RESIDUE_FREE if !holds => say(true, "ResidueLeft", why, note),
             INSTANCES_READY if holds => say(false, "InstancesReady", why, note),
+            DEGRADED if why == PROVIDER_GONE => say(true, "CannotDelete", why, note),
             EXPIRY_CLAMPED if holds => say(true, "ExpiryClamped", why, note),
             curfew_contract::annotation::WATCHDOG_ARMED if holds => say(false, "Armed", why, note),
             curfew_contract::annotation::WATCHDOG_ARMED if why != "NoNodes" => {

@@ -25,7 +25,7 @@ use crate::{
     rent::{instances, is_over, verdict},
 };
 
-pub(crate) use rent::{EXPIRY_CLAMPED, INSTANCES_READY};
+pub(crate) use rent::{DEGRADED, EXPIRY_CLAMPED, INSTANCES_READY, PROVIDER_GONE};
 pub(crate) use said::{ACCEPTED, DEADLINES_WRITTEN, NODE_CONFLICT, NODES_SKIPPED, WRITE_FAILED};
 
 /// How far a status is from the one that was written last.
@@ -84,7 +84,7 @@ pub(crate) fn of(
     ];
     let rented = lease.rents().then(|| {
         let ready = rent::instances_ready(lease, &instances);
-        [ready, rent::expiry_clamped(lease, world), rent::degraded(&instances)]
+        [ready, rent::expiry_clamped(lease, world), rent::degraded(lease, world, &instances)]
     });
     let conditions = conditions.into_iter().chain(rented.into_iter().flatten());
     let conditions = conditions.chain(machines_distinct(&held, twins));

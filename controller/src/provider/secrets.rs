@@ -1,8 +1,10 @@
-//! Looks whether the Secrets are there that a machine is made with. What is in them is read when one is rented.
+//! Looks whether the Secrets are there that a machine is made with, and whether the template can be filled. What is in them
+//! is read again when a machine is rented.
 
 use crate::{
     apply::Cluster,
     observe::{Checked, Fault},
+    rent::template_fault,
     shared::Shared,
     terms::{NodeCredential, SecretKey},
 };
@@ -24,16 +26,22 @@ pub(super) async fn look(shared: &Shared, cluster: &Cluster, subject: &Subject) 
 
 /// Says all that is missing at once.
 async fn missing(cluster: &Cluster, subject: &Subject) -> Result<(), Fault> {
-    let mut missing = Vec::new();
+    let (mut missing, mut unfit) = (Vec::new(), None);
     for at in named(subject) {
-        if let Err(error) = cluster.secret(at).await {
-            if !error.is_certain() {
-                return Err(Fault::Undecided(error.line()));
+        match cluster.secret(at).await {
+            Ok(secret) if *at == subject.config.user_data => {
+                unfit = template_fault(secret.reveal(), &subject.config);
             }
-            missing.push(error.line());
+            Ok(_) => {}
+            Err(error) if error.is_certain() => missing.push(error.line()),
+            Err(error) => return Err(Fault::Undecided(error.line())),
         }
     }
-    if missing.is_empty() { Ok(()) } else { Err(status::secrets_missing(missing.join("; "))) }
+    match unfit {
+        _ if !missing.is_empty() => Err(status::secrets_missing(missing.join("; "))),
+        Some(why) => Err(status::template_unfit(why)),
+        None => Ok(()),
+    }
 }
 
 fn named(subject: &Subject) -> impl Iterator<Item = &SecretKey> {

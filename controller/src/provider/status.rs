@@ -165,6 +165,11 @@ pub(super) const fn secrets_missing(message: String) -> Fault {
     Fault::Certain { reason: "SecretMissing", message }
 }
 
+/// What a machine would be made with is not whole.
+pub(super) const fn template_unfit(message: String) -> Fault {
+    Fault::Certain { reason: "UserDataUnfit", message }
+}
+
 /// The configuration cannot be kept.
 pub(super) fn invalid(message: &str) -> Fault {
     Fault::Certain { reason: "InvalidConfig", message: format!("spec.hetzner.endpoint: {message}") }

@@ -38,6 +38,9 @@ pub(crate) struct Learnt {
     pub(crate) error: Option<String>,
     /// Nothing that can wait is asked before.
     pub(crate) again: Uptime,
+    /// Calls in a row that brought nothing, and when the next may be tried that ends no bill.
+    pub(crate) failures: u32,
+    pub(crate) patience: Uptime,
     pub(crate) removal: Removal,
 }
 
@@ -86,6 +89,7 @@ pub(crate) enum Heard {
 impl Learnt {
     /// Takes what a call told that was made at `began`.
     pub(crate) fn hear(&mut self, heard: Heard, began: Uptime, reading: Reading) {
+        self.failures = if matches!(heard, Heard::Failed(_)) { self.failures.saturating_add(1) } else { 0 };
         match heard {
             Heard::Server { server, provider_id, action } => {
                 self.action = self.action.or(action);
@@ -118,7 +122,10 @@ impl Learnt {
             }
             Heard::Gone => self.removal.gone(reading),
             Heard::Deleted(outcome, action) => self.removal.hear(outcome, action, reading),
-            Heard::Failed(error) => self.error = Some(error),
+            Heard::Failed(error) => {
+                self.error = Some(error);
+                self.patience = reading.up.after(doubling(FAILED, self.failures - 1, FAILED_MOST));
+            }
         }
     }
 
@@ -210,3 +217,7 @@ const UNLOCKED: SignedDuration = SignedDuration::from_secs(3);
 /// tight loop (hetzner-k3s issue 39).
 const SEARCH: SignedDuration = SignedDuration::from_secs(2);
 const SEARCH_MOST: SignedDuration = SignedDuration::from_mins(1);
+/// After a call that brought nothing. A token that is refused is refused to every machine: each of them asking anew every
+/// few seconds would spend the whole project's rate limit.
+const FAILED: SignedDuration = SignedDuration::from_secs(1);
+const FAILED_MOST: SignedDuration = SignedDuration::from_mins(1);

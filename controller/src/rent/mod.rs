@@ -29,3 +29,4 @@ pub(crate) use learnt::{Learnt, Removal};
 pub(crate) use reason::Reason;
 pub(crate) use report::{attempted, instances};
 pub(crate) use slot::{Slot, is_over};
+pub(crate) use user_data::fault as template_fault;

@@ -91,14 +91,15 @@ pub(crate) fn next(slot: &Slot<'_>, course: Course, now: Timestamp, reading: Rea
     if slot.absent().is_some() {
         return Next::Rest;
     }
+    let patient = |(step, from): (Step, Uptime)| (step, from.max(slot.learnt.patience));
     let step = match (slot.id(), slot.listed) {
         (None, Some(server)) => Some((Step::Adopt(server.id), Uptime::default())),
-        (None, None) if course.end <= now || slot.is_releasing() => search(slot),
-        (None, None) => obtain(slot, course, reading),
+        (None, None) if course.end <= now || slot.is_releasing() => search(slot).map(patient),
+        (None, None) => obtain(slot, course, reading).map(patient),
         (Some(id), _) if course.end <= now || slot.is_releasing() => {
             Some(give_back(id, &slot.learnt.removal))
         }
-        (Some(id), _) => keep(slot, id, course),
+        (Some(id), _) => keep(slot, id, course).map(patient),
     };
     Next::at(step, reading)
 }
@@ -153,7 +154,11 @@ fn keep(slot: &Slot<'_>, id: ServerId, course: Course) -> Option<(Step, Uptime)>
         return Some((Step::Look(id), Uptime::default()));
     }
     let shielded = slot.labelled_until();
-    if shielded.is_none_or(|until| until < course.expiry || (until > course.expiry && course.shortened)) {
+    // Somebody has put it back: a sweeper outside would take the machine for one that nobody needs.
+    let put_back = slot.told.is_some_and(|told| told < course.expiry);
+    if put_back
+        || shielded.is_none_or(|until| until < course.expiry || (until > course.expiry && course.shortened))
+    {
         return Some((Step::Label(id, course.expiry), Uptime::default()));
     }
     if slot.left {

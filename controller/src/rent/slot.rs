@@ -32,6 +32,8 @@ pub(crate) struct Slot<'a> {
     pub(crate) listed: Option<&'a Server>,
     /// The provider's list is younger than what is known of the server, and lacks it.
     pub(crate) missed: bool,
+    /// What its label says by a list that is younger than what is known of the server.
+    pub(crate) told: Option<Timestamp>,
     /// It had a Node, and has none: a cloud's own controller removes the Node of a server that is gone.
     pub(crate) left: bool,
     pub(crate) node: Option<&'a Node>,
@@ -78,6 +80,7 @@ impl<'a> Slot<'a> {
             learnt,
             listed: None,
             missed: false,
+            told: None,
             left: false,
             node: None,
             unread: false,
@@ -87,7 +90,9 @@ impl<'a> Slot<'a> {
                 Some(id) => list.servers.get(&id),
                 None => concern.servers.iter().find(|server| slot_of(server) == Some(kept.slot)).copied(),
             };
-            slot.missed = slot.id().is_some() && slot.listed.is_none() && list.at > learnt.seen;
+            let younger = list.at > learnt.seen;
+            slot.missed = slot.id().is_some() && slot.listed.is_none() && younger;
+            slot.told = slot.listed.filter(|_| younger).and_then(expires_at);
         }
         let nodes = &concern.nodes;
         slot.unread = nodes.iter().any(|node| node.full.is_none());

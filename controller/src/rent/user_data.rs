@@ -47,6 +47,12 @@ pub(super) async fn read(cluster: &Cluster, config: &Config, lease: &Lease) -> R
     fill(template.reveal(), &lease.name, config.max_lifetime, token).map_err(|unfit| unfit.to_string())
 }
 
+/// What is wrong with a template, whichever lease it is filled for.
+pub(crate) fn fault(template: &str, config: &Config) -> Option<String> {
+    let token = matches!(config.node_credential, Some(NodeCredential::Secret(_))).then_some("token");
+    fill(template, &"x".repeat(LABEL), config.max_lifetime, token).err().map(|unfit| unfit.to_string())
+}
+
 fn fill(
     template: &str,
     lease: &str,

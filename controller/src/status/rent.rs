@@ -71,7 +71,18 @@ pub(super) fn expiry_clamped(lease: &Lease, world: &World) -> Said {
     }
 }
 
-pub(super) fn degraded(instances: &[Instance]) -> Said {
+/// The worst first: machines whose bill nobody here can end.
+pub(super) fn degraded(lease: &Lease, world: &World, instances: &[Instance]) -> Said {
+    let provider =
+        lease.provider().filter(|name| world.providers_listed && !world.providers.contains_key(*name));
+    let left = instances.iter().filter(|instance| crate::release::absent(instance).is_none()).count();
+    if let Some(provider) = provider.filter(|_| left > 0) {
+        let message = format!(
+            "the ProviderConfig {provider} is gone, and with it the means to delete {left} machines: create it again, \
+             with a token of the same project, or delete them at the provider"
+        );
+        return Said::new(DEGRADED, true, PROVIDER_GONE, message);
+    }
     let lost = |instance: &&Instance| instance.releasing.as_deref().is_some_and(Reason::is_loss);
     let mut lost = instances.iter().filter(lost);
     let Some(first) = lost.next() else {
@@ -90,7 +101,9 @@ pub(crate) const INSTANCES_READY: &str = "InstancesReady";
 /// `ExpiryClamped`: the lease asks for more time than any machine has.
 pub(crate) const EXPIRY_CLAMPED: &str = "ExpiryClamped";
 /// `Degraded`: fewer machines than were asked for, and none will come in their place.
-const DEGRADED: &str = "Degraded";
+pub(crate) const DEGRADED: &str = "Degraded";
+/// Its reason where machines bill and nothing here can delete them.
+pub(crate) const PROVIDER_GONE: &str = "ProviderConfigGone";
 
 #[cfg(test)]
 mod tests;

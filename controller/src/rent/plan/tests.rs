@@ -1,3 +1,4 @@
+mod person;
 mod reasons;
 
 use std::collections::BTreeMap;
@@ -260,15 +261,21 @@ fn a_server_that_no_slot_owns_is_deleted_and_another_leases_never() {
 }
 
 #[test]
-fn a_machine_whose_slot_label_a_person_edits_is_no_stray() {
-    for edited in [None, Some("7"), Some("1"), Some("?")] {
-        let mut known = server(0, 3600);
-        known.labels.remove(label::SLOT);
-        known.labels.extend(edited.map(|edited| (label::SLOT.to_owned(), edited.to_owned())));
-        let world = listing(renting(2, json!([machine(0, 0), machine(1, 0)])), &[known, server(1, 3600)], 0);
-        let rest = [0, 1].map(|slot| (Machine::Slot(slot), Next::Rest));
-        assert_eq!(steps(&world, 1), rest, "{edited:?}");
+fn a_call_that_brings_nothing_is_made_again_later_each_time_unless_it_ends_a_bill() {
+    let mut machine = machine(0, 0);
+    machine["labelledUntil"] = (NOW + secs(1800)).to_string().into();
+    let mut world = learning(renting(1, json!([machine])), |_| {});
+    let mut waits = vec![];
+    for _ in 0..8 {
+        let learnt = world.leases.get_mut("burst").unwrap().learnt.entry(0).or_default();
+        learnt.hear(Heard::Failed("refused".into()), reading(0).up, reading(0));
+        let Next::Wake(at) = first(&world, 0) else { panic!("at once") };
+        waits.push(at.since(reading(0).up).as_secs());
     }
+    assert_eq!(waits, [1, 2, 4, 8, 16, 32, 60, 60]);
+    assert_eq!(first(&world, 60), Next::Do(Step::Label(id(0), NOW + secs(3600))));
+    world.leases.get_mut("burst").unwrap().status.instances[0].releasing = Some("Surplus".into());
+    assert_eq!(first(&world, 0), Next::Do(Step::Delete(id(0))));
 }
 
 #[test]

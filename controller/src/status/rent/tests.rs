@@ -83,9 +83,30 @@ fn a_lease_is_ready_with_its_last_machine_and_lost_ones_are_not_waited_for() {
 
 #[test]
 fn a_lease_that_got_less_than_it_asked_for_is_degraded_and_one_that_wanted_less_is_not() {
-    let said = |reason: &str| degraded(&instances(json!([{"slot": 0}, {"slot": 1, "releasing": reason}])));
+    let (lease, world) = (renting("1h", 1800), world([], []));
+    let of = |reason: &str| instances(json!([{"slot": 0}, {"slot": 1, "releasing": reason}]));
+    let said = |reason: &str| degraded(&lease, &world, &of(reason));
     assert_eq!((said("OutOfStock").holds, said("OutOfStock").reason.as_str()), (true, "OutOfStock"));
     assert!(!said("Surplus").holds && !said("LeaseEnded").holds);
+}
+
+#[test]
+fn machines_that_nobody_here_can_delete_any_more_are_said_and_told_of_once() {
+    let mut world = world([], []);
+    world.providers_listed = true;
+    let mut lease = renting("1h", 1800);
+    let all_gone = instances(json!([{"slot": 0, "receipt": {"absentAt": NOW.to_string()}}]));
+    assert!(!degraded(&lease, &world, &all_gone).holds);
+    let said = degraded(&lease, &world, &lease.status.instances);
+    assert_eq!((said.holds, said.reason.as_str()), (true, PROVIDER_GONE));
+    let mut status = lease.status.clone();
+    status.conditions = vec![said.since(&lease, NOW)];
+    let told = |old: &Lease| of_lease(old, &status).iter().map(Notice::reason).collect::<Vec<_>>();
+    assert_eq!(told(&lease), ["CannotDelete"]);
+    lease.status = status.clone();
+    assert!(told(&lease).is_empty(), "said once");
+    world.providers.insert("hetzner".into(), provider("hetzner"));
+    assert!(!degraded(&lease, &world, &lease.status.instances).holds);
 }
 
 #[test]
