@@ -46,7 +46,8 @@ def nodes_are_listed_watched_and_patched(core):
 def leases_are_created_changed_and_deleted(custom):
     made = custom.create_cluster_custom_object(*KIND, LEASE)
     assert made["metadata"]["generation"] == 1
-    assert made["spec"]["watchdog"], "the defaults of the definition are missing"
+    assert made["spec"]["adopt"]["onRelease"] == "Expire", "the defaults of the definition are missing"
+    assert "watchdog" not in made["spec"], "a policy that nobody chose would hide the ProviderConfig's"
     refused(409, custom.create_cluster_custom_object, *KIND, LEASE)
     wrong = {**LEASE, "metadata": {"name": "python-wrong"}, "spec": {"duration": 1}}
     refused(422, custom.create_cluster_custom_object, *KIND, wrong)
